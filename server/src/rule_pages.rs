@@ -22,6 +22,8 @@ pub struct Pages {
     pub good: BTreeMap<PathBuf, Arc<str>>,
     /// Files whose newest text is not in use, with the first reason.
     pub refused: BTreeMap<PathBuf, String>,
+    /// Text of each file as it was found when these pages were read.
+    found: BTreeMap<PathBuf, Arc<str>>,
 }
 
 /// The pages that ship; they are checked by tests.
@@ -97,9 +99,10 @@ pub fn load(places: &Where, before: &Pages, cancel: &CancelToken) -> Pages {
             }
         }
     }
-    if texts == before.good && before.refused.is_empty() {
+    if texts == before.found {
         return before.clone();
     }
+    let found = texts.clone();
     let mut refused = BTreeMap::new();
     // A page may name systems of the others, so that all are there before one is checked.
     let mut set = set_of(&texts);
@@ -130,7 +133,8 @@ pub fn load(places: &Where, before: &Pages, cancel: &CancelToken) -> Pages {
     for (hash, doubt) in claims {
         set.keep_judgement(hash, doubt);
     }
-    Pages { set: Arc::new(set), own: texts.keys().map(|p| name(p)).collect(), good: texts, refused }
+    let own = texts.keys().map(|p| name(p)).collect();
+    Pages { set: Arc::new(set), own, good: texts, refused, found }
 }
 
 fn set_of(texts: &BTreeMap<PathBuf, Arc<str>>) -> ide::RuleSet {

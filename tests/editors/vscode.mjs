@@ -209,8 +209,12 @@ async function ownCalls(page, folder, data) {
     .replace(/Assignment\(ok,And\(ok,Equals\((.*?),cudaSuccess\)\)\)/g, "MethodCall(CHECK,$1)");
   writeFileSync(join(folder, "check.h"), "#include <stdio.h>\n#include <stdlib.h>\n#define CHECK(call) do { if (call) { fprintf(stderr, \"%s\\n\", #call); exit(1); } } while (0)\n");
   writeFileSync(join(folder, ".warpwright", "rules", "cuda-calls.md"), theirs);
-  // the editor tells of files that others write when it comes to that
-  await until("the page is in use", () => /in use beside the shipped ones: .*cuda-calls/.test(outputOf(data)));
+  // The editor tells of files that others write when it comes to that, and sometimes not at all; a save finds them.
+  await until("the page is in use", async () => {
+    await page.keyboard.press("Control+s");
+    await page.waitForTimeout(500);
+    return /in use beside the shipped ones: .*cuda-calls/.test(outputOf(data));
+  });
   await open(page, "loops.c");
   await goTo(page, lineOf(folder, "loops.c", "for (int i = 0; i < n; i++)"), 5);
   const kernel = page.locator(".explorer-folders-view .monaco-list-row", { hasText: /\.cu$/ }).first();

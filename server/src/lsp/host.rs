@@ -416,13 +416,10 @@ impl Host {
 
     fn save(&mut self, uri: &lsp::Uri) {
         self.read_edited_header();
-        let watched = self.caps().watches_files;
+        // Not every client watches files, and watchers lose events: of folders just made, on network drives.
+        self.read_pages();
         if let Some(document) = self.documents.get_mut(uri.as_str()) {
             document.wants_full = true;
-            // a client that watches no files tells of no page that something else wrote
-            if document.is_page || !watched {
-                self.read_pages();
-            }
             self.analyze(uri.as_str());
         }
         self.find_projects(uri.as_str());

@@ -46,6 +46,7 @@ pub use kernel::{
     Touch, Traffic, Uniformity, Unwritten, WidthFault,
 };
 pub use offload::lane_mapping::mappings;
+pub use offload::region::written::Written;
 pub use regions::{Around, Fault, FaultKind, Need, Regions};
 pub use replay_witness::{follow, Argument, Followed};
 
@@ -112,6 +113,23 @@ pub fn region(
     budget: &Budget,
 ) -> Result<Region, RegionTrouble> {
     offload::region::region(body, program, facts, statements, nests, budget)
+}
+
+/// The function with calls in consecutive statements of a block replaced by what they do, save those in `kernels`, so that the
+/// nests in them can be kernels of one region; `None` where there are none to replace.
+pub fn region_without_calls(
+    body: &Body,
+    program: &Program,
+    statements: &[TermId],
+    kernels: &[TermId],
+) -> Option<Written> {
+    offload::region::written::without_calls(body, program, statements, kernels)
+}
+
+/// The same function with those of the statements as loops of one round that use memory and stand in none of `kernels`; `None`
+/// where there are none.
+pub fn region_alone(written: &Written, kernels: &[TermId]) -> Option<Written> {
+    offload::region::written::alone(written, kernels)
 }
 
 /// The complete dependence graph of the nest that `root` is the outermost loop of, on demand and exact: what a

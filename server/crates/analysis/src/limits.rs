@@ -41,6 +41,10 @@ pub(crate) mod calls_inline {
     pub(crate) const MAX_DEPTH: usize = 10;
     /// Terms added to one body at most.
     pub(crate) const MAX_ADDED: usize = 12_000;
+    /// Likewise where large functions are replaced too, for an offload of several nests.
+    pub(crate) const MAX_ADDED_LARGE: usize = 60_000;
+    /// Terms of such a function.
+    pub(crate) const MAX_LARGE: usize = 20_000;
 }
 
 /// Of `calls::inline::structure`.

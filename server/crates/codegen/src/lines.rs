@@ -1,13 +1,14 @@
 //! Lines of generated text that remember which term they come from.
 
-use term::TermId;
+use base::Span;
+use term::{Body, TermId};
 
-/// A line of a generated file and the term it was printed from.
+/// A line of a generated file and the place of what it was printed from: in the function, of a call of the function it came with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LineOrigin {
     /// 1-based.
     pub line: u32,
-    pub term: TermId,
+    pub span: Span,
 }
 
 /// Text under construction.
@@ -16,7 +17,7 @@ pub(crate) struct Lines {
     line: u32,
     unit: String,
     depth: usize,
-    pub(crate) origins: Vec<LineOrigin>,
+    origins: Vec<(u32, TermId)>,
 }
 
 impl Lines {
@@ -44,8 +45,12 @@ impl Lines {
     }
     /// A line that comes from a term.
     pub(crate) fn from(&mut self, term: TermId, text: &str) {
-        self.origins.push(LineOrigin { line: self.line, term });
+        self.origins.push((self.line, term));
         self.line(text);
+    }
+    /// Where its lines come from.
+    pub(crate) fn origins(&self, body: &Body) -> Vec<LineOrigin> {
+        self.origins.iter().map(|&(line, t)| LineOrigin { line, span: body.span(t) }).collect()
     }
     /// A line without indentation, such as a preprocessor directive.
     pub(crate) fn flush_left(&mut self, text: &str) {

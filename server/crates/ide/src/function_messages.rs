@@ -12,6 +12,7 @@ use crate::document::Key;
 use crate::function_view::{loop_key, FunctionView};
 use crate::lints::{self, LoopMessage};
 use crate::plans::Beside;
+use crate::region_plan::may_hold_nests;
 use crate::report::LineColumn;
 
 /// A function in words. Spans are relative to it.
@@ -80,9 +81,7 @@ fn plan_shown(view: &FunctionView) {
     if !view.can_offload() || view.item.is_kernel || view.item.is_device {
         return;
     }
-    let may_be = |id: &LoopId| {
-        lints::is_parallel(view.of(*id)) || !lints::parallel_inside(&view.facts, *id).is_empty()
-    };
+    let may_be = |id: &LoopId| lints::is_parallel(view.of(*id)) || may_hold_nests(view, *id);
     let shown = lints::shown(&view.facts).into_iter().filter(may_be);
     shown.for_each(|id| drop(view.planned(id)));
 }

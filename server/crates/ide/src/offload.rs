@@ -207,20 +207,23 @@ impl<'a> Work<'a> {
         let span = Span { start: view.span(begin).start, end: view.span(end).end };
         let site = OffloadSite { opening: opening(self.doc, span)?, taken: &self.taken, unnamed: false };
         let cancel = &self.ask.cancel;
-        let said =
-            |plan: &codegen::Plan| -> Vec<String> { plan.notes.iter().map(|n| note(&view, n)).collect() };
+        let said = |plan: &codegen::Plan, view: &FunctionView| -> Vec<String> {
+            let mut notes: Vec<String> = plan.notes.iter().map(|n| note(view, n)).collect();
+            notes.dedup();
+            notes
+        };
         let made = match unit.alone {
             true => with_plan_at(&view, finding.id, &site, cancel, |plan| {
-                (codegen::print(plan, &self.pages), plan.name.clone(), said(plan))
+                (codegen::print(plan, &self.pages), plan.name.clone(), said(plan, &view))
             }),
             false => Err(NoKernel::NotParallel),
         };
         let made = made.or_else(|why| {
             let statements = &unit.statements;
             let steps = std::cell::Cell::new(0);
-            let together = with_region(&view, finding.id, statements, &site, cancel, &steps, |plan| {
+            let together = with_region(&view, finding.id, statements, &site, cancel, &steps, |plan, view| {
                 let outer = &plan.outer;
-                (codegen::print_region(plan, &self.pages), outer.name.clone(), said(outer))
+                (codegen::print_region(plan, &self.pages), outer.name.clone(), said(outer, view))
             });
             // of a loop that is parallel its own reason says more
             let own = is_parallel(view.of(finding.id));
@@ -235,7 +238,7 @@ impl<'a> Work<'a> {
             function: finding.report().function.clone(),
             kernel_file: output.kernel_file.name.clone(),
             kernels: output.kernels.iter().cloned().map(shape).collect(),
-            line_map: output.line_map.iter().map(|o| (o.line, line(view.span(o.term).start))).collect(),
+            line_map: output.line_map.iter().map(|o| (o.line, line(view.absolute(o.span).start))).collect(),
             derivation: output.derivation.clone(),
         });
         let marked = |l: &&LoopFinding| l.marked && span.contains(l.span);

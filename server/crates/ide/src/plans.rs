@@ -62,6 +62,8 @@ pub(crate) enum NoKernel {
     OwnLibrary(&'static str),
     /// It is no kernel, and the nests in it cannot share their data on the device.
     Together(analysis::RegionTrouble),
+    /// Likewise, in words of the function as its offload reads it.
+    Said(String),
     /// Analysis cannot describe what a kernel needs to know; the first obstacle, and arrays whose sizes would settle it.
     Obstacle(Option<Obstacle>, Vec<SymbolId>),
     /// Code generation has no way to write it.
@@ -231,7 +233,7 @@ impl FunctionView<'_> {
             Ok(outline) => Planned::Kernel(Arc::new(outline)),
             Err(why) => {
                 let statements = [self.of(id).term];
-                let count = |plan: &codegen::RegionPlan| plan.nests.len();
+                let count = |plan: &codegen::RegionPlan, _: &FunctionView| plan.nests.len();
                 match with_region(self, id, &statements, &site, &self.ask.cancel, &counted, count) {
                     Ok(kernels) => Planned::Together(kernels),
                     // what stands against the loop itself says more
@@ -306,6 +308,7 @@ impl NoKernel {
             NoKernel::OwnLibrary(own) => format!(
                 "No kernel is made, because this program has its own `{own}`, and host code needs the library's. Give it another name."
             ),
+            NoKernel::Said(words) => words.clone(),
             NoKernel::Together(trouble) => crate::region_plan::words(view, trouble),
             NoKernel::Obstacle(first, arrays) => {
                 let sizes = promises::sizes(view, view.of(id).term, arrays);

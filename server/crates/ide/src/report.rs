@@ -7,6 +7,7 @@ use analysis::{Condition, Dependence, LoopId, Obstacle};
 use crate::function_view::FunctionView;
 use crate::lints::is_parallel;
 use crate::plans::Planned;
+use crate::region_plan::may_hold_nests;
 use crate::words;
 
 /// A place. 1-based; columns in UTF-8 bytes.
@@ -121,8 +122,8 @@ pub(crate) fn loop_report(view: &FunctionView, id: LoopId) -> LoopReport {
     let l = view.of(id);
     let span = view.span(l.term);
     let thread_map = thread_map(view, id);
-    let holds_nests = || !crate::lints::parallel_inside(&view.facts, id).is_empty();
-    let together = !is_parallel(l) && holds_nests() && matches!(view.planned(id), Planned::Together(_));
+    let together =
+        !is_parallel(l) && may_hold_nests(view, id) && matches!(view.planned(id), Planned::Together(_));
     let may_run = is_parallel(l) || thread_map.is_some() || together;
     let offload = may_run.then(|| OffloadReport { refused: view.refusal(id).map(|why| why.to_string()) });
     let (start, end) = (view.line_column(span.start), view.line_column(span.end));

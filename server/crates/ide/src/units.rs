@@ -82,7 +82,7 @@ fn together<'f>(view: &FunctionView, marked: &[&'f LoopFinding]) -> Vec<Unit<'f>
 /// Whether the nests of statements can share their data.
 fn shares(view: &FunctionView, first: &LoopFinding, statements: &[TermId]) -> bool {
     let site = OffloadSite { unnamed: true, ..Default::default() };
-    with_region(view, first.id, statements, &site, &view.ask.cancel, &Cell::new(0), |_| ()).is_ok()
+    with_region(view, first.id, statements, &site, &view.ask.cancel, &Cell::new(0), |_, _| ()).is_ok()
 }
 
 /// The loop farthest out around a marked one that can stay on the host; itself, if there is none.

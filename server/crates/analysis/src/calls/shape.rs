@@ -17,10 +17,15 @@ pub(crate) enum Shape {
 
 /// The function's shape; `None` where it has none we can use.
 pub(crate) fn shape(body: &Body) -> Option<Shape> {
+    shape_within(body, MAX_TERMS)
+}
+
+/// Likewise of a function of so many terms at most.
+pub(crate) fn shape_within(body: &Body, most: usize) -> Option<Shape> {
     let (&Op::Function(_), &[_, list]) = (body.op(body.root), body.args(body.root)) else {
         return None;
     };
-    if body.len() > MAX_TERMS || body.rejects().next().is_some() {
+    if body.len() > most || body.rejects().next().is_some() {
         return None;
     }
     let mut returns = 0;

@@ -47,7 +47,7 @@ pub(crate) fn file(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>) ->
         kernel(plan, k, &mut out);
     }
     for_host(plan, file_name, host, &mut out);
-    let origins = std::mem::take(&mut out.origins);
+    let origins = out.origins(plan.body);
     (out.into_text(), origins)
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn region_file(
         }
     }
     for_host(outer, file_name, host, &mut out);
-    let origins = std::mem::take(&mut out.origins);
+    let origins = out.origins(outer.body);
     (out.into_text(), origins)
 }
 

@@ -29,7 +29,7 @@ pub fn plan<'a>(input: &Input<'a>) -> Result<Plan<'a>, Refusal> {
     if body.semantics != Semantics::C || !body.is_uniform() {
         return one(RefusalKind::Semantics, target);
     }
-    if body.origin(target) != Origin::Source || input.text.get(body.span(target).range()).is_none() {
+    if body.origin(target) == Origin::Macro || input.text.get(body.span(target).range()).is_none() {
         return one(RefusalKind::InMacro, target);
     }
     let dimensions = match &input.offload.threads {

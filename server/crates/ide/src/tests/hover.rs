@@ -61,7 +61,7 @@ fn on_a_sequential_loop() {
 
             - iteration i=2 writes a\_b\[2\] on line 3, iteration i=4 reads it on line 3, for n=5 (flow dependence on `a_b`, distance 2)
 
-            This is a recurrence; only 2 neighboring iterations are independent at a time. Compute `a_b` from values that are there before the loop, or offload another loop of the nest.
+            This is a recurrence; only 2 neighboring iterations are independent at a time. Compute `a_b` from values that are there before the loop.
             => "for (int i = 2; i < n; i++)"
         "#]],
     );

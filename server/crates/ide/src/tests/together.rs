@@ -5,6 +5,7 @@ use super::{full, open};
 use crate::{Copies, Outcome, VerifyOptions, VerifyReport, Which};
 
 const REGIONS: &str = include_str!("../../../../../fixtures/c/regions.c");
+const WHOLE: &str = include_str!("../../../../../fixtures/c/whole_functions.c");
 const LU: &str = include_str!("../../../../../fixtures/c/lu.c");
 
 /// The report of the first loop in a function of the fixture.
@@ -75,6 +76,30 @@ fn a_declared_array_is_there_for_who_uses_a_part_of_it_sometimes() {
 #[test]
 fn what_is_written_first_does_not_go_and_what_nobody_reads_does_not_come() {
     check(&of(REGIONS, "void scratch"), 1, 1);
+}
+
+#[test]
+fn functions_called_between_kernels_are_looked_through() {
+    let report = of(WHOLE, "int conjugate_gradients");
+    for c in report.cases.iter().filter(|c| c.counted.launches > 0) {
+        // four vectors come and go once; beside them two sums come back in each round
+        assert_eq!(c.counted.to_device.count, 4, "{c:#?}");
+        let rounds = (c.counted.from_device.count - 4).div_ceil(2);
+        assert!(c.counted.launches <= 7 * rounds && c.counted.launches > 7 * (rounds - 1), "{c:#?}");
+    }
+    // single statements on arrays run on the device
+    check(&of(WHOLE, "void burgers"), 1, 2);
+}
+
+#[test]
+fn a_recurrence_is_no_region() {
+    let code = "void f(int n, int rounds, double *restrict x, double *restrict y)\n{\n    for (int t = 0; t < rounds; t++) {\n        \
+        for (int i = 1; i < n; i++)\n            x[i] += x[i - 1];\n        for (int i = 0; i < n; i++)\n            \
+        y[i] += x[i];\n    }\n}\n";
+    for line in [3, 4] {
+        let report = report(code, line);
+        assert!(matches!(report.outcome, Outcome::NotTried(_)), "{report:#?}");
+    }
 }
 
 #[test]

@@ -16,6 +16,8 @@ use super::{
 use crate::function_view::FunctionView;
 use crate::limits::verify_cases::{ALL_RUNS, ENOUGH, GENTLE};
 use crate::lints::is_parallel;
+use crate::plans::OffloadSite;
+use crate::region_plan::with_region;
 use crate::units::Unit;
 use crate::{Doc, Language};
 use term::TermId;
@@ -48,7 +50,11 @@ pub(crate) fn run_cases(
         unit.statements == [l.term]
             || !(unit.alone && is_parallel(view.of(finding.id))) && is_parallel(l) && inside(l.term)
     });
-    let sums = Sums::of(view.body(), summed);
+    let site = OffloadSite { unnamed: true, ..Default::default() };
+    let of_region = |plan: &codegen::RegionPlan, _: &FunctionView| Sums::of_region(view.body(), plan);
+    let together =
+        with_region(view, finding.id, &unit.statements, &site, cancel, &Default::default(), of_region);
+    let sums = Sums::of(view.body(), summed).or(together.unwrap_or_default());
     let both =
         Both { doc, view, rewritten, device, sums, options, share, cancel, broken: Default::default() };
     let failed = match share.known_failure(&view.body().name) {
@@ -344,7 +350,7 @@ impl Both<'_> {
 
 const NO_CASE: &str = "every run took more steps than allowed";
 const NO_KERNEL: &str =
-    "The kernel never ran: on all inputs tried its conditions did not hold, and the original loop ran.";
+    "The kernel never ran to its end: on the inputs tried the original loop ran, or the run took more steps than allowed.";
 
 /// What of the rewritten code could not be executed, if nothing else is wrong: a sentence.
 fn not_run(sides: &Sides<'_>, cases: &[VerifyCase]) -> Option<String> {

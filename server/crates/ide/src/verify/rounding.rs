@@ -19,6 +19,8 @@ pub(super) struct Sums {
     pub variables: Vec<Arc<str>>,
     /// Whether some are in memory.
     pub in_memory: bool,
+    /// Whether some are those of functions that are called.
+    pub in_calls: bool,
 }
 
 impl Sums {
@@ -36,6 +38,27 @@ impl Sums {
                 Storage::Path => sums.in_memory = true,
                 _ if matches!(body.types.kind(symbol.ty), TypeKind::Pointer { .. }) => sums.in_memory = true,
                 _ => sums.variables.push(symbol.name.clone()),
+            }
+        }
+        out
+    }
+
+    /// Those of nests of a region: of the function, and of functions that it calls.
+    pub fn of_region(body: &Body, plan: &codegen::RegionPlan<'_>) -> Option<Sums> {
+        let mut out: Option<Sums> = None;
+        for r in plan.nests.iter().flat_map(|n| &n.kernels).flat_map(|k| &k.reductions) {
+            let there = plan.outer.body;
+            let regroups = matches!(r.op, analysis::ReductionOp::Add | analysis::ReductionOp::Mul);
+            if there.types.as_float(r.ty).is_none() || !regroups {
+                continue;
+            }
+            let sums = out.get_or_insert_with(Sums::default);
+            let symbol = &there.symbols[r.symbol];
+            let is_own = body.symbols.get(r.symbol).is_some_and(|s| s.name == symbol.name);
+            match (is_own, there.types.is_arithmetic(symbol.ty)) {
+                (true, true) => sums.variables.push(symbol.name.clone()),
+                (true, false) => sums.in_memory = true,
+                (false, _) => sums.in_calls = true,
             }
         }
         out
@@ -106,13 +129,16 @@ struct Spread {
     variables: FxHashSet<SymbolId>,
     /// What pointers lead to.
     memory: bool,
+    /// What functions return.
+    calls: bool,
 }
 
 impl Spread {
     fn of(body: &Body, sums: &Sums) -> Spread {
         let named = |s: &term::Symbol| sums.variables.contains(&s.name);
         let variables = body.symbols.iter_ids().filter(|(_, s)| named(s)).map(|(id, _)| id).collect();
-        let mut out = Spread { variables, memory: sums.in_memory };
+        let memory = sums.in_memory || sums.in_calls;
+        let mut out = Spread { variables, memory, calls: sums.in_calls };
         loop {
             let before = (out.variables.len(), out.memory);
             for t in body.walk(body.root) {
@@ -144,6 +170,7 @@ impl Spread {
     fn reaches(&self, body: &Body, t: TermId) -> bool {
         body.walk(t).any(|x| match body.op(x) {
             Op::Sym(s) => self.variables.contains(s),
+            Op::Call => self.calls && !body.callee(x).is_some_and(|f| body.library.contains(&f)),
             Op::Index | Op::Deref | Op::Member { .. } => self.memory && variable(body, x).is_none(),
             _ => false,
         })

@@ -4,6 +4,7 @@ use analysis::{Dependence, DependenceKind, LoopId, Param, Witness};
 use term::SymbolId;
 
 use crate::function_view::FunctionView;
+use crate::lints::is_parallel;
 
 /// `flow`, `anti`, `output`.
 pub(crate) fn kind_name(kind: DependenceKind) -> &'static str {
@@ -136,6 +137,13 @@ fn is_read_after(view: &FunctionView, id: LoopId, d: &Dependence) -> bool {
     analysis::live_out(view.body(), view.doc.program(), &view.facts, id).contains(&d.object.symbol)
 }
 
+/// Whether a loop around this one, or in it, can run on the GPU.
+fn has_parallel_around(view: &FunctionView, id: LoopId) -> bool {
+    let around = std::iter::successors(view.of(id).parent, |&l| view.of(l).parent);
+    around.into_iter().any(|l| is_parallel(view.of(l)))
+        || !crate::lints::parallel_inside(&view.facts, id).is_empty()
+}
+
 /// What would remove one of a loop's dependences: a sentence.
 pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> String {
     let all = &view.of(id).dependences;
@@ -154,13 +162,17 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
         (Some(d), false) => match d.distance.first() {
             Some(Some(distance)) if *distance > 1 => format!(
                 "This is a recurrence; only {distance} neighboring iterations are independent at a time. Compute `{}` from \
-                 values that are there before the loop, or offload another loop of the nest.",
-                view.object(&d.object)
+                 values that are there before the loop{}.",
+                view.object(&d.object),
+                if has_parallel_around(view, id) { ", or offload another loop of the nest" } else { "" }
             ),
             _ => format!(
-                "This is a recurrence: compute `{}` from values that are there before the loop, write it as a scan, or \
-                 offload another loop of the nest.",
-                view.object(&d.object)
+                "This is a recurrence: compute `{}` from values that are there before the loop, {}.",
+                view.object(&d.object),
+                match has_parallel_around(view, id) {
+                    true => "write it as a scan, or offload another loop of the nest",
+                    false => "or write it as a scan",
+                }
             ),
         },
         (None, true) if later.is_some() || is_read_after(view, id, first) => {

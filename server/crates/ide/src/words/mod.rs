@@ -191,15 +191,15 @@ pub(crate) fn promise_hint(view: &FunctionView, id: LoopId) -> String {
 /// Where parallelism is, if not here.
 fn inner_hint(view: &FunctionView, id: LoopId) -> String {
     let inner = parallel_inside(&view.facts, id);
+    let together = view.together(id).map_or_else(String::new, |kernels| format!(" {}", together(kernels)));
     let Some(first) = inner.first() else {
-        return String::new();
+        return together;
     };
     let place_of = |l: &LoopId| format!("{} on line {}", view.loop_name(*l), view.line(view.of(*l).term));
     let (one, many) = match inner.iter().all(|l| view.is_offered(*l)) {
         true => ("can run on the GPU", "can run on the GPU"),
         false => ("is parallel", "are parallel"),
     };
-    let together = view.together(id).map_or_else(String::new, |kernels| format!(" {}", together(kernels)));
     match inner.len() {
         1 => format!(" Inside it, {} {one}.{together}", place_of(first)),
         n => format!(

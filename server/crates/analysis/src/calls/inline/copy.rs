@@ -34,7 +34,7 @@ impl Expander<'_> {
         place: CallSite,
         depth: usize,
     ) -> Result<TermId, No> {
-        if depth > MAX_NESTING || self.homes.len() > 2 * MAX_ADDED {
+        if depth > MAX_NESTING || self.homes.len() > 2 * self.most_added() {
             return Err(No);
         }
         let from = frame.from;

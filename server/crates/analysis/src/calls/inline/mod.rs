@@ -21,8 +21,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, BodyBuilder, Op, Origin, Storage, SymbolId, Term, TermId, TypeId, TypeKind};
 
 use crate::calls::compatible::{fits, same_type};
-use crate::calls::shape::Shape;
-use crate::limits::calls_inline::{MAX_ADDED, MAX_DEPTH, TERMS};
+use crate::calls::shape::{shape_within, Shape};
+use crate::limits::calls_inline::{MAX_ADDED, MAX_ADDED_LARGE, MAX_DEPTH, MAX_LARGE, TERMS};
 use crate::{Param, Program};
 
 /// A body with calls replaced. Its first terms and symbols are those of the body it was made of, under the same ids.
@@ -51,22 +51,48 @@ pub(crate) fn expand(body: &Body, program: &Program) -> Option<Expanded> {
     if calls.is_empty() && !structure::may_apply(body) {
         return None;
     }
-    expanded(body, program, calls, true)
+    expanded(body, program, calls, Extent::Loops)
 }
 
 /// A kernel with all its calls replaced, wherever they stand, and nothing else; `None` where none can be.
 pub(crate) fn expand_calls(body: &Body, program: &Program) -> Option<Expanded> {
     let calls = calls(body, program, true);
-    expanded(body, program, calls, false)
+    expanded(body, program, calls, Extent::Calls)
 }
 
-/// `loops`: what surrounds the calls of loops is made ready for their analysis too.
-fn expanded(body: &Body, program: &Program, calls: Vec<(TermId, CallSite)>, loops: bool) -> Option<Expanded> {
+/// A body with those calls replaced that are chosen, and nothing else, where functions may be large; `None` where none can be.
+pub(crate) fn expand_chosen(
+    body: &Body,
+    program: &Program,
+    chosen: &dyn Fn(TermId) -> bool,
+) -> Option<Expanded> {
+    let calls = calls(body, program, true).into_iter().filter(|c| chosen(c.0)).collect();
+    expanded(body, program, calls, Extent::Large)
+}
+
+/// What is replaced besides small calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Extent {
+    /// What surrounds the calls of loops is made ready for their analysis too.
+    Loops,
+    Calls,
+    /// Large functions too.
+    Large,
+}
+
+fn expanded(
+    body: &Body,
+    program: &Program,
+    calls: Vec<(TermId, CallSite)>,
+    extent: Extent,
+) -> Option<Expanded> {
+    let loops = extent == Extent::Loops;
     let has_calls = !calls.is_empty();
     let mut e = Expander {
         b: body.to_builder(),
         body,
         program,
+        is_large: extent == Extent::Large,
         own_terms: body.len(),
         homes: Vec::new(),
         statics: FxHashMap::default(),
@@ -248,6 +274,8 @@ struct Expander<'a> {
     b: BodyBuilder,
     body: &'a Body,
     program: &'a Program,
+    /// Whether functions of any size are replaced.
+    is_large: bool,
     own_terms: usize,
     homes: Vec<TermId>,
     /// Static variables of functions: one object however often the function is copied.
@@ -274,6 +302,14 @@ impl Expander<'_> {
         t
     }
 
+    fn most_added(&self) -> usize {
+        if self.is_large {
+            MAX_ADDED_LARGE
+        } else {
+            MAX_ADDED
+        }
+    }
+
     fn home_of(&self, t: TermId) -> TermId {
         match t.index().checked_sub(self.own_terms) {
             None => t,
@@ -283,7 +319,7 @@ impl Expander<'_> {
 
     /// Replaces the call, if that can be. `chain`: the functions around it, outermost first.
     fn call(&mut self, call: TermId, place: CallSite, chain: &mut Vec<Arc<str>>) -> bool {
-        if chain.len() >= MAX_DEPTH || self.homes.len() > MAX_ADDED {
+        if chain.len() >= MAX_DEPTH || self.homes.len() > self.most_added() {
             return false;
         }
         let program = self.program;
@@ -298,10 +334,15 @@ impl Expander<'_> {
             return false;
         }
         let Some(function) = program.function(&symbol.name) else { return false };
-        let (name, shape) = match &function.shape {
-            Some(s) if !chain.contains(&function.name) => (function.name.clone(), s),
-            _ => return false,
+        if chain.contains(&function.name) {
+            return false;
+        }
+        let of_large = match self.is_large && function.shape.is_none() && !function.weak {
+            true => shape_within(&function.body, MAX_LARGE),
+            false => None,
         };
+        let Some(shape) = function.shape.as_ref().or(of_large.as_ref()) else { return false };
+        let name = function.name.clone();
         if place == CallSite::Header && !matches!(shape, Shape::Value(_)) {
             return false;
         }

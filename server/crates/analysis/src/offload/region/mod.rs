@@ -8,6 +8,7 @@
 mod host;
 mod kept;
 mod used;
+pub(crate) mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
 

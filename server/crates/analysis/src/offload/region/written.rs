@@ -1,0 +1,393 @@
+//! A function as its offload of a stretch reads it: calls outside kernels stand there as what they do, and statements that use
+//! memory as loops of one round, so that they can be kernels too.
+//!
+//! No text is made of the function itself: the user's stays as it is, and runs where the offload does not.
+
+use base::IndexId;
+use rustc_hash::{FxHashMap, FxHashSet};
+use term::{
+    intrinsic, BinOp, Body, BodyBuilder, IntKind, Op, Origin, Storage, Symbol, SymbolId, Term, TermId,
+};
+
+use crate::calls::function::own_callee;
+use crate::calls::inline::expand_chosen;
+use crate::flow::counted_loop::has_jump;
+use crate::Program;
+
+/// A function written so, with the statements of the stretch in it.
+#[derive(Clone, Debug)]
+pub struct Written {
+    pub body: Body,
+    pub statements: Vec<TermId>,
+    /// The function that was called where a loop came from, of loops that came with calls.
+    pub callers: FxHashMap<TermId, SymbolId>,
+}
+
+impl Written {
+    /// The function as it is.
+    pub fn of(body: &Body, statements: &[TermId]) -> Written {
+        Written { body: body.clone(), statements: statements.to_vec(), callers: FxHashMap::default() }
+    }
+}
+
+/// The function with the calls of its own program's functions in the statements replaced, save those in `kernels`. `None`: there
+/// are none, or none can be.
+pub(crate) fn without_calls(
+    body: &Body,
+    program: &Program,
+    statements: &[TermId],
+    kernels: &[TermId],
+) -> Option<Written> {
+    let mut chosen = FxHashSet::default();
+    let mut stack = statements.to_vec();
+    while let Some(t) = stack.pop() {
+        if kernels.contains(&t) {
+            continue;
+        }
+        if *body.op(t) == Op::Call && own_callee(body, t).is_some() {
+            chosen.insert(t);
+        }
+        stack.extend(body.args(t));
+    }
+    if chosen.is_empty() {
+        return None;
+    }
+    let e = expand_chosen(body, program, &|t| chosen.contains(&t))?;
+    let mut writer = Writer { b: e.body.to_builder(), body: &e.body, kernels };
+    for &t in statements {
+        writer.statement(t);
+    }
+    let body = writer.b.finish(e.body.root);
+    let loops = statements.iter().flat_map(|&t| body.loops(t));
+    let callers = loops.filter_map(|l| Some((l, e.caller_of(l)?))).collect();
+    Some(Written { body, statements: statements.to_vec(), callers })
+}
+
+struct Writer<'a> {
+    b: BodyBuilder,
+    body: &'a Body,
+    kernels: &'a [TermId],
+}
+
+impl Writer<'_> {
+    fn made(&mut self, op: Op, args: Vec<TermId>, like: TermId) -> TermId {
+        let (ty, span) = (self.b.types.void(), self.b.span(like));
+        self.b.term_from(op, args, ty, span, Origin::Made)
+    }
+
+    /// Brings the statements of calls in an expression before the statement that the expression is a part of. The answer:
+    /// statements to stand in its place where those around have to change.
+    fn statement(&mut self, t: TermId) -> Option<Vec<TermId>> {
+        if self.kernels.contains(&t) {
+            return None;
+        }
+        let args: Vec<TermId> = self.b.get(t).args.to_vec();
+        match self.b.get(t).op.clone() {
+            Op::List => {
+                let mut new = Vec::new();
+                for &a in &args {
+                    match self.statement(a) {
+                        Some(instead) => new.extend(instead),
+                        None => new.push(a),
+                    }
+                }
+                self.set_args(t, new);
+                None
+            }
+            Op::If => {
+                for &a in args.iter().skip(1) {
+                    self.statement(a);
+                }
+                self.hoist(t, args[0]);
+                None
+            }
+            Op::For | Op::While | Op::DoWhile => {
+                let inner = self.body.loop_parts(t)?.body;
+                self.statement(inner);
+                None
+            }
+            Op::Declare(s) => {
+                let &init = args.first()?;
+                let before = self.before(init)?;
+                let (ty, span) = (self.b.symbols[s].ty, self.b.span(t));
+                let place = self.b.term_from(Op::Sym(s), [], ty, span, Origin::Made);
+                let set = self.b.term_from(Op::Assign, [place, init], ty, span, Origin::Made);
+                self.set_args(t, Vec::new());
+                let block = before.into_iter().chain([set]).collect();
+                let block = self.made(Op::List, block, t);
+                Some(vec![t, block])
+            }
+            _ => {
+                self.hoist(t, t);
+                None
+            }
+        }
+    }
+
+    fn set_args(&mut self, t: TermId, args: Vec<TermId>) {
+        let term = self.b.get(t).clone();
+        self.b.set(t, Term { args: args.into(), ..term });
+    }
+
+    /// Makes a statement a block: first the statements in the expression, then the statement.
+    fn hoist(&mut self, t: TermId, expression: TermId) {
+        let Some(mut block) = self.before(expression) else { return };
+        let term = self.b.get(t).clone();
+        let span = self.b.span(t);
+        let empty = Term { op: Op::List, args: Box::default(), ty: self.b.types.void() };
+        self.b.set(t, empty);
+        block.push(self.b.term_from(term.op, term.args, term.ty, span, Origin::Made));
+        self.set_args(t, block);
+        // what came first may have such statements itself
+        self.statement(t);
+    }
+
+    /// Takes the statements in an expression out of it, where they surely run and nothing else of it tells when.
+    fn before(&mut self, expression: TermId) -> Option<Vec<TermId>> {
+        let mut found = Vec::new();
+        self.find(expression, &mut found)?;
+        if found.is_empty() {
+            return None;
+        }
+        let lists: Vec<TermId> = found.iter().map(|&c| self.b.get(c).args[0]).collect();
+        let (mut written, mut in_memory) = (FxHashSet::default(), false);
+        for &l in &lists {
+            self.visit(l, &[], &mut |b, t| {
+                if let (true, Some(&place)) = (b.get(t).op.is_write(), b.get(t).args.first()) {
+                    match b.get(place).op {
+                        Op::Sym(s) => {
+                            written.insert(s);
+                        }
+                        _ => in_memory = true,
+                    }
+                }
+                in_memory |= b.get(t).op == Op::Call;
+            });
+        }
+        let (mut named, mut reads) = (FxHashSet::default(), false);
+        let values: Vec<TermId> = found.iter().map(|&c| self.b.get(c).args[1]).collect();
+        // each call's own value is read behind its statements, wherever it stands
+        let apart: Vec<TermId> =
+            lists.iter().copied().chain(values.iter().copied().filter(|_| found.len() == 1)).collect();
+        self.visit(expression, &apart, &mut |b, t| match b.get(t).op {
+            Op::Sym(s) => {
+                named.insert(s);
+            }
+            Op::Index | Op::Deref | Op::Member { .. } => reads = true,
+            _ => {}
+        });
+        // what a call has for itself no other names
+        let own: Vec<FxHashSet<SymbolId>> = lists.iter().map(|&l| self.declared(l)).collect();
+        let meets = |s: &SymbolId| named.contains(s) && !own.iter().any(|o| o.contains(s));
+        if written.iter().any(meets) || in_memory && reads {
+            return None;
+        }
+        let mut out = Vec::new();
+        for (&c, (&list, &value)) in found.iter().zip(lists.iter().zip(&values)) {
+            out.extend(self.b.get(list).args.to_vec());
+            let term = self.b.get(value).clone();
+            self.b.set(c, term);
+            let empty = Term { op: Op::Empty, args: Box::default(), ty: self.b.types.void() };
+            self.b.set(list, empty.clone());
+            self.b.set(value, empty);
+        }
+        Some(out)
+    }
+
+    fn declared(&self, list: TermId) -> FxHashSet<SymbolId> {
+        let mut out = FxHashSet::default();
+        self.visit(list, &[], &mut |b, t| {
+            if let Op::Declare(s) = b.get(t).op {
+                out.insert(s);
+            }
+        });
+        out
+    }
+
+    fn visit(&self, t: TermId, apart: &[TermId], f: &mut dyn FnMut(&BodyBuilder, TermId)) {
+        let mut stack = vec![t];
+        while let Some(t) = stack.pop() {
+            if !apart.contains(&t) {
+                f(&self.b, t);
+                stack.extend(self.b.get(t).args.iter());
+            }
+        }
+    }
+
+    /// Where statements stand in an expression, in the order in which they run; `None`: one of them may not run.
+    fn find(&self, t: TermId, out: &mut Vec<TermId>) -> Option<()> {
+        let args = &self.b.get(t).args;
+        let always = match self.b.get(t).op {
+            Op::Comma if args.first().is_some_and(|&l| self.b.get(l).op == Op::List) => {
+                out.push(t);
+                // its value may hold another only where that is moved with it
+                let mut inside = Vec::new();
+                self.find(*args.get(1)?, &mut inside)?;
+                return inside.is_empty().then_some(());
+            }
+            Op::Binary(BinOp::And | BinOp::Or) | Op::Select => 1,
+            Op::List | Op::If | Op::For | Op::While | Op::DoWhile | Op::Switch => return None,
+            _ => args.len(),
+        };
+        for (k, &a) in args.iter().enumerate() {
+            if k < always {
+                self.find(a, out)?;
+                continue;
+            }
+            let mut inside = Vec::new();
+            self.find(a, &mut inside)?;
+            if !inside.is_empty() {
+                return None;
+            }
+        }
+        Some(())
+    }
+}
+
+/// The function with those statements of the stretch as loops of one round that use memory and stand in none of `kernels`; `None`:
+/// there are none.
+pub(crate) fn alone(written: &Written, kernels: &[TermId]) -> Option<Written> {
+    let body = &written.body;
+    if kernels.is_empty() {
+        return None;
+    }
+    let parents = body.parents();
+    let first = *written.statements.first()?;
+    let mut lone = Lone { b: body.to_builder(), body, kernels, any: false };
+    let mut statements = written.statements.clone();
+    match written.statements.as_slice() {
+        [one] => lone.inside(*one),
+        several => {
+            let block = parents.get(first.index()).copied().flatten().filter(|&b| *body.op(b) == Op::List)?;
+            let all = body.args(block);
+            let from = all.iter().position(|&t| t == first)?;
+            let to = from + several.len();
+            if all.get(from..to) != Some(several) {
+                return None;
+            }
+            statements = lone.list(several);
+            let new = [&all[..from], &statements, &all[to..]].concat();
+            let term = lone.b.get(block).clone();
+            lone.b.set(block, Term { args: new.into(), ..term });
+        }
+    }
+    let callers = written.callers.clone();
+    lone.any.then(|| Written { body: lone.b.finish(body.root), statements, callers })
+}
+
+struct Lone<'a> {
+    b: BodyBuilder,
+    body: &'a Body,
+    kernels: &'a [TermId],
+    any: bool,
+}
+
+impl Lone<'_> {
+    /// What stands in a statement that stays on the host: beside kernels, for a launch for each iteration of a loop without any
+    /// takes longer than copies do.
+    fn inside(&mut self, t: TermId) {
+        let is_kernel = |t: TermId| self.kernels.contains(&t);
+        if is_kernel(t) || !self.body.walk(t).any(is_kernel) {
+            return;
+        }
+        match self.body.op(t) {
+            Op::List => {
+                let new = self.list(self.body.args(t));
+                let term = self.b.get(t).clone();
+                self.b.set(t, Term { args: new.into(), ..term });
+            }
+            Op::If => self.body.args(t).iter().skip(1).for_each(|&a| self.inside(a)),
+            _ => {
+                if let Some(parts) = self.body.loop_parts(t) {
+                    self.inside(parts.body);
+                }
+            }
+        }
+    }
+
+    /// The statements of a list, with those together that are one behind the other.
+    fn list(&mut self, statements: &[TermId]) -> Vec<TermId> {
+        let (mut out, mut group) = (Vec::new(), Vec::new());
+        for &t in statements {
+            if self.is_alone(t) {
+                group.push(t);
+                continue;
+            }
+            self.end(&mut group, &mut out);
+            self.inside(t);
+            out.push(t);
+        }
+        self.end(&mut group, &mut out);
+        out
+    }
+
+    fn end(&mut self, group: &mut Vec<TermId>, out: &mut Vec<TermId>) {
+        if let Some(&first) = group.first() {
+            let statements = std::mem::take(group);
+            out.push(self.once(statements, first));
+            self.any = true;
+        }
+    }
+
+    /// `for (int once = 0; once < 1; once++) { … }`
+    fn once(&mut self, statements: Vec<TermId>, like: TermId) -> TermId {
+        let span = self.b.span(like);
+        let (void, int) = (self.b.types.void(), self.b.types.int(IntKind::Int));
+        let index = self.b.symbols.push(Symbol {
+            name: "once".into(),
+            ty: int,
+            storage: Storage::Local,
+            device: None,
+            address_taken: false,
+            span: None,
+        });
+        let mut term = |op, args: Vec<TermId>, ty| self.b.term_from(op, args, ty, span, Origin::Made);
+        let zero = term(Op::Int(0), Vec::new(), int);
+        let declare = term(Op::Declare(index), vec![zero], void);
+        let (left, one) = (term(Op::Sym(index), Vec::new(), int), term(Op::Int(1), Vec::new(), int));
+        let condition = term(Op::Binary(BinOp::Lt), vec![left, one], int);
+        let place = term(Op::Sym(index), Vec::new(), int);
+        let step = term(Op::Step { delta: 1, prefix: false }, vec![place], int);
+        let block = term(Op::List, statements, void);
+        term(Op::For, vec![declare, condition, step, block], void)
+    }
+
+    /// Whether a statement uses memory and changes nothing that the host has to know.
+    fn is_alone(&self, t: TermId) -> bool {
+        let body = self.body;
+        if self.kernels.contains(&t) || matches!(body.op(t), Op::Declare(_) | Op::Empty) || has_jump(body, t)
+        {
+            return false;
+        }
+        let declared: FxHashSet<SymbolId> = body
+            .walk(t)
+            .filter_map(|x| match body.op(x) {
+                Op::Declare(s) => Some(*s),
+                _ => None,
+            })
+            .collect();
+        let mut uses_memory = false;
+        for x in body.walk(t) {
+            match body.op(x) {
+                Op::Index | Op::Deref | Op::Member { .. } => uses_memory = true,
+                Op::For | Op::While | Op::DoWhile | Op::Switch | Op::Reject(_) | Op::Launch => return false,
+                Op::Call => {
+                    let known = body.callee(x).is_some_and(|f| {
+                        body.library.contains(&f) && intrinsic(&body.symbols[f].name).is_some()
+                    });
+                    if !known {
+                        return false;
+                    }
+                }
+                op if op.is_write() => {
+                    let place = body.args(x).first().and_then(|&p| body.as_symbol(p));
+                    if place.is_some_and(|s| !declared.contains(&s)) {
+                        return false;
+                    }
+                }
+                _ => {}
+            }
+        }
+        uses_memory
+    }
+}
