@@ -18,6 +18,7 @@ use text::Text;
 use crate::includes::{absolute, Disk, Given};
 use crate::limits::project::{FILE_BYTES, KEPT, READ_BYTES, READ_FILES};
 use around::around;
+pub use around::is_linked;
 use names::Names;
 
 /// The project index of a session.
@@ -34,7 +35,7 @@ pub struct Projects {
 struct State {
     roots: Vec<PathBuf>,
     /// The files below source roots, where nothing changes.
-    listed: HashMap<PathBuf, Vec<PathBuf>>,
+    listed: HashMap<(PathBuf, ide::Language), Vec<PathBuf>>,
     read: HashMap<PathBuf, Read>,
     /// Counts the uses, so that files know when they were used last.
     uses: u64,
@@ -74,10 +75,10 @@ impl Projects {
         given: &Given,
         cancel: &CancelToken,
     ) -> Option<ide::Project> {
-        let is_c = path.extension().is_some_and(|e| e == "c") && doc.language() == ide::Language::C;
-        let path = absolute(path).filter(|_| is_c)?;
+        let language = doc.language();
+        let path = absolute(path).filter(|p| is_linked(p, language))?;
         let roots = self.lock().roots.clone();
-        let around = around(&self.disk, &path, &roots, |root| self.below(root))?;
+        let around = around(&self.disk, (&path, language), &roots, |root| self.below(root, language))?;
         let names = |files: &[PathBuf]| -> Vec<(PathBuf, Arc<ide::FileNames>)> {
             files.iter().map(|f| (f.clone(), self.names_of(f))).collect()
         };
@@ -85,6 +86,7 @@ impl Projects {
             projects: self,
             files: [names(&around.near), names(&around.far)],
             root: &around.root,
+            language,
             given,
             cancel,
             read: BTreeMap::new(),
@@ -107,15 +109,16 @@ impl Projects {
     }
 
     /// The C files below a source root.
-    fn below(&self, root: &Path) -> Vec<PathBuf> {
+    fn below(&self, root: &Path, language: ide::Language) -> Vec<PathBuf> {
         if !self.is_fixed {
-            return around::below(root);
+            return around::below(root, language);
         }
-        if let Some(known) = self.lock().listed.get(root) {
+        let at = (root.to_owned(), language);
+        if let Some(known) = self.lock().listed.get(&at) {
             return known.clone();
         }
-        let found = around::below(root);
-        self.lock().listed.insert(root.to_owned(), found.clone());
+        let found = around::below(root, language);
+        self.lock().listed.insert(at, found.clone());
         found
     }
 
@@ -135,14 +138,14 @@ impl Projects {
     /// A file, read now if it or what it depends on changed.
     fn file(
         &self,
-        path: &Path,
+        (path, language): (&Path, ide::Language),
         root: &Path,
         given: &Given,
         cancel: &CancelToken,
     ) -> Option<Arc<ide::ProjectFile>> {
         let text = self.text(path)?;
         let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
-        let options = self.disk.options(Some(path), ide::Language::C, given);
+        let options = self.disk.options(Some(path), language, given);
         let surroundings = format!(
             "{name} {} {:?} {:?} {:?} {:?} {:?}",
             self.disk.changes(),
@@ -165,7 +168,7 @@ impl Projects {
         }
         // read without the lock: others go on
         let read = ide::ProjectFile::read(
-            ide::Language::C,
+            language,
             (&name, &path.to_string_lossy()),
             text,
             options,
@@ -197,6 +200,7 @@ struct Search<'a> {
     /// Those of the document's folder, and others, with what they may define.
     files: [Vec<(PathBuf, Arc<ide::FileNames>)>; 2],
     root: &'a Path,
+    language: ide::Language,
     given: &'a Given,
     cancel: &'a CancelToken,
     read: BTreeMap<PathBuf, Option<Arc<ide::ProjectFile>>>,
@@ -244,7 +248,7 @@ impl Search<'_> {
         let is_beyond = self.read.len() >= READ_FILES || self.bytes + length > READ_BYTES;
         let file = match is_beyond {
             true => None,
-            false => self.projects.file(path, self.root, self.given, self.cancel),
+            false => self.projects.file((path, self.language), self.root, self.given, self.cancel),
         };
         self.bytes += length;
         self.read.insert(path.to_owned(), file.clone());

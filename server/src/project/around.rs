@@ -1,5 +1,5 @@
-//! Which files are of a document's program: those that `compile_commands.json` lists with it; else the C files below its source
-//! root.
+//! Which files are of a document's program: those that `compile_commands.json` lists with it; else the files of its language
+//! below its source root.
 //!
 //! The source root is the folder that was asked about (the editor's, the command line's); else the nearest folder above the document
 //! that has a build description or a repository in it; else the document's own folder.
@@ -38,28 +38,30 @@ const SIGNS: [&str; 8] = [
 /// Folders in which there are no sources of the program, or others' copies of them.
 const NO_SOURCES: [&str; 5] = ["build", "node_modules", "target", "third_party", "warpwright-out"];
 
-/// The files around a document; `roots`: folders that were asked about; `below`: the C files below a source root.
+/// The files around a document of a language; `roots`: folders that were asked about; `below`: the files of the language below a source
+/// root.
 pub fn around(
     disk: &Disk,
-    document: &Path,
+    (document, language): (&Path, ide::Language),
     roots: &[PathBuf],
     below: impl FnOnce(&Path) -> Vec<PathBuf>,
 ) -> Option<Around> {
     let folder = document.parent()?;
+    let is_ours = |f: &Path| is_linked(f, language);
     let root = root(folder, roots);
     let (mut files, searched) = match disk.compiled_with(document) {
         Some(listed) => {
-            let listed: Vec<PathBuf> = listed.into_iter().filter(|f| is_c(f)).collect();
+            let listed: Vec<PathBuf> = listed.into_iter().filter(|f| is_ours(f)).collect();
             let count = listed.len();
             (listed, format!("the {count} files that `compile_commands.json` lists"))
         }
         None => {
             let mut files = below(&root);
             // the document's own folder comes first where there are too many
-            let mut own: Vec<PathBuf> = children(folder).into_iter().filter(|f| is_c(f)).collect();
+            let mut own: Vec<PathBuf> = children(folder).into_iter().filter(|f| is_ours(f)).collect();
             own.append(&mut files);
             let name = root.file_name().map_or_else(|| "/".into(), |n| n.to_string_lossy().into_owned());
-            (own, format!("the C files below the folder `{name}`"))
+            (own, format!("the {} files below the folder `{name}`", language.title))
         }
     };
     files.retain(|f| f != document);
@@ -73,8 +75,10 @@ pub fn around(
     Some(Around { near, far, root, searched })
 }
 
-fn is_c(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e == "c")
+/// Whether a file is one that becomes part of a program by the names in it.
+pub fn is_linked(path: &Path, language: ide::Language) -> bool {
+    let extension = path.extension().and_then(|e| e.to_str());
+    extension.is_some_and(|e| language.linked.contains(&e))
 }
 
 fn root(folder: &Path, roots: &[PathBuf]) -> PathBuf {
@@ -90,14 +94,14 @@ fn root(folder: &Path, roots: &[PathBuf]) -> PathBuf {
     signed.unwrap_or(folder).to_owned()
 }
 
-/// The C files below a folder, in order.
-pub fn below(folder: &Path) -> Vec<PathBuf> {
+/// The files of a language below a folder, in order.
+pub fn below(folder: &Path, language: ide::Language) -> Vec<PathBuf> {
     let mut out = Vec::new();
-    add(folder, 0, &mut out);
+    add(folder, language, 0, &mut out);
     out
 }
 
-fn add(folder: &Path, depth: usize, out: &mut Vec<PathBuf>) {
+fn add(folder: &Path, language: ide::Language, depth: usize, out: &mut Vec<PathBuf>) {
     for path in children(folder) {
         if out.len() >= FILES {
             return;
@@ -107,9 +111,9 @@ fn add(folder: &Path, depth: usize, out: &mut Vec<PathBuf>) {
         // a link may lead in a circle
         if kind.is_dir() {
             if depth < DEPTH && !name.starts_with('.') && !NO_SOURCES.contains(&&*name) {
-                add(&path, depth + 1, out);
+                add(&path, language, depth + 1, out);
             }
-        } else if is_c(&path) {
+        } else if is_linked(&path, language) {
             out.push(path);
         }
     }
@@ -133,12 +137,14 @@ mod tests {
             write(name)?;
         }
         let disk = Disk::default();
+        let c = ide::Doc::detect("a.c", None, &text::Text::empty()).expect("a language");
         let document = root.join("src/a.c");
         let names = |files: &[PathBuf]| -> Vec<String> {
             let below = |f: &PathBuf| f.strip_prefix(&root).unwrap_or(f).to_string_lossy().into_owned();
             files.iter().map(below).collect()
         };
-        let found = |roots: &[PathBuf]| around(&disk, &document, roots, below).expect("a folder");
+        let found =
+            |roots: &[PathBuf]| around(&disk, (&document, c), roots, |f| below(f, c)).expect("a folder");
         let alone = found(&[]);
         assert_eq!((names(&alone.near), names(&alone.far)), (vec!["src/b.c".to_owned()], vec![]));
         assert_eq!(alone.searched, "the C files below the folder `src`");

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::project::{parts, Project};
+use crate::project::{alone, parts, Project};
 use base::{CancelToken, Span};
 use rustc_hash::FxHashMap;
 use term::{Body, Op, TermId};
@@ -262,7 +262,10 @@ impl Doc {
     ) -> Doc {
         let nothing = analysis::Program::default();
         let known = before.map_or(&nothing, |d| &d.inner.program);
-        let own = parts(&unit, parsed.text(), false);
+        let own = match options.project {
+            Some(_) => parts(&unit, parsed.text(), false),
+            None => alone(&unit),
+        };
         let program = analysis::Program::among(known, own, &others(&options));
         Doc::with_program(name, text, options, (parsed, unit), front_memo, (program, before))
     }

@@ -146,6 +146,12 @@ impl PartialEq for Project {
 }
 impl Eq for Project {}
 
+/// The bodies of a unit that stands alone: who can name them does not matter.
+pub(crate) fn alone(unit: &front::Unit) -> Vec<FilePart<'_>> {
+    let items = unit.items.iter().chain(unit.included.iter().map(|i| &i.item));
+    items.map(|i| FilePart::external(&i.body)).collect()
+}
+
 /// The bodies of a unit with who can name them. `lines`: and where they are.
 pub(crate) fn parts<'a>(unit: &'a front::Unit, text: &'a str, lines: bool) -> Vec<FilePart<'a>> {
     let index = lines.then(|| LineIndex::new(text));

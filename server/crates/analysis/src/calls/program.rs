@@ -271,6 +271,14 @@ impl Program {
         self.function(name)?.home.as_deref()
     }
 
+    /// Whether the file itself uses every function and file-scope variable that a body uses: then it can be written there.
+    pub(crate) fn can_say(&self, body: &Body) -> bool {
+        let of_file = |s: &&term::Symbol| matches!(s.storage, Storage::Function | Storage::Global { .. });
+        let own = self.inner.bodies.iter().flat_map(|b| b.symbols.iter().filter(of_file));
+        let here: FxHashSet<&Arc<str>> = own.map(|s| &s.name).collect();
+        body.symbols.iter().filter(of_file).all(|s| s.name == body.name || here.contains(&s.name))
+    }
+
     /// Where other files were looked for: continues "defined in no file of".
     pub fn searched(&self) -> Option<&str> {
         self.inner.others.searched()
