@@ -35,6 +35,8 @@ struct State {
     /// Texts of the editor, which stand for files.
     open: HashMap<PathBuf, Text>,
     projects: HashMap<PathBuf, Arc<flags::Project>>,
+    /// Counts how often what was read may have become something else.
+    changes: u64,
 }
 
 /// As what a header is found.
@@ -68,6 +70,23 @@ impl Disk {
         let mut state = self.lock();
         state.read.clear();
         state.projects.clear();
+        state.changes += 1;
+    }
+
+    /// A number that is the same as long as headers and build descriptions are.
+    pub fn changes(&self) -> u64 {
+        self.lock().changes
+    }
+
+    /// The text of a file that is open in the editor.
+    pub fn open_text(&self, path: &Path) -> Option<Text> {
+        self.lock().open.get(path).cloned()
+    }
+
+    /// The files that are compiled with a document, if a build description lists it.
+    pub fn compiled_with(&self, document: &Path) -> Option<Vec<PathBuf>> {
+        let document = absolute(document)?;
+        document.ancestors().skip(1).find_map(|folder| self.described(folder).compiled_with(&document))
     }
 
     /// A text of the editor stands for a file from now on; `None`: the file does again. Whether what was read from there
@@ -97,6 +116,7 @@ impl Disk {
                 is_news = true;
             }
         }
+        state.changes += u64::from(is_news);
         is_news
     }
 
@@ -145,6 +165,7 @@ impl Disk {
             headers: Some(ide::Headers::new(Arc::new(search), self.index.clone())),
             compiler,
             target: given.target,
+            project: None,
         }
     }
 
@@ -178,17 +199,21 @@ impl Disk {
 
     fn project_flags(&self, document: &Path) -> Option<Flags> {
         for folder in document.ancestors().skip(1) {
-            let known = self.lock().projects.get(folder).cloned();
-            let project = known.unwrap_or_else(|| {
-                let read = Arc::new(flags::Project::read(folder));
-                self.lock().projects.insert(folder.to_owned(), read.clone());
-                read
-            });
-            if let Some(flags) = project.flags_of(document) {
+            if let Some(flags) = self.described(folder).flags_of(document) {
                 return Some(flags);
             }
         }
         None
+    }
+
+    /// What a folder says of how its files are compiled.
+    fn described(&self, folder: &Path) -> Arc<flags::Project> {
+        let known = self.lock().projects.get(folder).cloned();
+        known.unwrap_or_else(|| {
+            let read = Arc::new(flags::Project::read(folder));
+            self.lock().projects.insert(folder.to_owned(), read.clone());
+            read
+        })
     }
 
     fn header(&self, path: &Path, name: &str, kind: Kind) -> Option<Arc<ide::Header>> {
@@ -373,7 +398,7 @@ fn compiler_folder() -> Option<PathBuf> {
     newest(gcc.collect()).or_else(|| newest(clang.collect()))
 }
 
-fn children(folder: &Path) -> Vec<PathBuf> {
+pub fn children(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
         std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
     found.sort();
@@ -389,7 +414,7 @@ fn placed(folder: &Path, document: Option<&Path>) -> Option<PathBuf> {
     above.find(|f| f.is_dir())
 }
 
-fn absolute(path: &Path) -> Option<PathBuf> {
+pub fn absolute(path: &Path) -> Option<PathBuf> {
     std::path::absolute(path).ok().map(|p| plain(&p))
 }
 

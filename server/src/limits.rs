@@ -115,6 +115,23 @@ pub(crate) mod lsp_work {
     pub(crate) const LEAST: Duration = Duration::from_millis(50);
 }
 
+/// Of `project`.
+pub(crate) mod project {
+    /// Files around a document that are looked through for names, and how far below the source root.
+    pub(crate) const FILES: usize = 4000;
+    pub(crate) const DEPTH: usize = 8;
+    /// Longer files are not looked at.
+    pub(crate) const FILE_BYTES: u64 = 4 << 20;
+    /// Files that are read for one document, and bytes of them.
+    pub(crate) const READ_FILES: usize = 400;
+    pub(crate) const READ_BYTES: u64 = 16 << 20;
+    /// So many bytes of new texts are looked through before their names are kept on disk, and so many texts are kept there.
+    pub(crate) const WORTH_CACHING: u64 = 1 << 20;
+    pub(crate) const CACHED: usize = 50_000;
+    /// Files kept read: the newest.
+    pub(crate) const KEPT: usize = 2000;
+}
+
 /// Of `prove`.
 pub(crate) mod prove {
     use std::time::Duration;

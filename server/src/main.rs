@@ -12,6 +12,7 @@ mod includes;
 mod limits;
 mod lsp;
 mod native;
+mod project;
 mod prove;
 mod rule_pages;
 mod settings;

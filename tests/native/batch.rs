@@ -126,6 +126,7 @@ fn built(
             &NativeProgram {
                 name,
                 c: c.iter().map(String::as_str).collect(),
+                parts: &[],
                 driver: Some(&first.driver),
                 cpp,
                 include: first.include,

@@ -31,7 +31,7 @@ fn compiler(outside: &Path) -> Option<NativeCompiler> {
 }
 
 fn run(trial: &Trial, compiler: &NativeCompiler, folder: &Path) -> Natively {
-    let ran = native::run(trial, compiler, folder, &[]).expect("it is built and runs");
+    let ran = native::run(trial, compiler, folder, &[], &|_| Vec::new()).expect("it is built and runs");
     native::said(trial, &ran)
 }
 

@@ -2,14 +2,14 @@
 //!
 //! Kernels are compiled where NVRTC is; none is launched on a GPU yet, and the last line says so.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use base::CancelToken;
 use clap::Args;
 
 use super::analyze::tally;
-use super::reading::{analyze, disk_for};
+use super::reading::{collect, disk_for, Reader};
 use super::writing::refusal;
 use super::{note, print, verify, Done, Format};
 use crate::compile::compile;
@@ -45,12 +45,11 @@ struct Run<'a> {
 }
 
 pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
-    let mut paths = Vec::new();
-    collect(&args.path, &mut paths)?;
-    paths.sort();
+    let paths = collect(&args.path)?;
     let settings = Settings { architecture: args.arch.clone(), ..Default::default() };
     let mut run = Run { args, settings, totals: Default::default(), no_compiler: None };
     let disk = disk_for(&paths, Wanted::Found);
+    let reader = Reader::new(disk, Given::default(), std::slice::from_ref(&args.path));
     let mut measured = Vec::new();
     for path in &paths {
         let input = match files::read(path) {
@@ -61,8 +60,7 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Done> {
                 continue;
             }
         };
-        let options = disk.options(Some(path), input.language, &Given::default());
-        measured.push(run.file(input, &options)?);
+        measured.push(run.file(input, &reader)?);
     }
     let t = run.totals;
     run.print(&format!(
@@ -89,11 +87,11 @@ impl Run<'_> {
         }
     }
 
-    fn file(&mut self, input: files::Input, options: &ide::Options) -> anyhow::Result<wire::BenchFile> {
+    fn file(&mut self, input: files::Input, reader: &Reader) -> anyhow::Result<wire::BenchFile> {
         let path = input.path.clone();
         let memo = ide::Memo::new();
         let started = Instant::now();
-        let report = analyze(input, options, &memo)?;
+        let report = reader.analyze(input, &memo)?;
         let took = milliseconds(started);
         self.print(&format!("{}: {} in {took:.1} ms\n", path.display(), tally(&report.findings)))?;
         self.totals.loops += report.findings.loops.len() as u64;
@@ -188,26 +186,4 @@ impl Run<'_> {
 
 fn milliseconds(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1e3
-}
-
-fn collect(path: &Path, into: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    let metadata = std::fs::symlink_metadata(path)
-        .map_err(|e| anyhow::anyhow!("{} cannot be read: {e}. Name a file or a folder.", path.display()))?;
-    if !metadata.is_dir() {
-        into.push(path.to_owned());
-        return Ok(());
-    }
-    for entry in std::fs::read_dir(path)? {
-        let entry = entry?.path();
-        // links are not followed, so no folder is entered twice
-        if entry.symlink_metadata()?.is_dir() || known_extension(&entry) {
-            collect(&entry, into)?;
-        }
-    }
-    Ok(())
-}
-
-fn known_extension(path: &Path) -> bool {
-    let extension = path.extension().and_then(|e| e.to_str());
-    extension.is_some_and(|e| ide::LANGUAGES.iter().any(|l| l.files.always.contains(&e)))
 }

@@ -4,7 +4,7 @@
 use base::CancelToken;
 
 use super::analyze::as_text;
-use super::reading::analyze;
+use super::reading::findings;
 use super::writing::refusal;
 use super::{print, verify, Done};
 use crate::compile::compile;
@@ -32,7 +32,8 @@ pub fn run() -> anyhow::Result<Done> {
     files::write(&path, EXAMPLE, files::Existing::Keep)?;
     let input = files::Input { path: "example.c".into(), ..files::read(&path)? };
     let (memo, never, settings) = (ide::Memo::new(), CancelToken::new(), Settings::default());
-    let one = analyze(input, &ide::Options::default(), &memo)?;
+    let doc = ide::Doc::open(input.language, &input.name, input.text, ide::Options::default());
+    let one = findings(input.path, doc, &memo)?;
     let reports = [one];
     print(&format!("== $ warpwright analyze example.c\n\n{}", as_text(&reports)))?;
     let [one] = &reports;

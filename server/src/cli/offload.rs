@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::reading::{analyze, SourceArgs};
+use super::reading::SourceArgs;
 use super::writing::{put_new, refusal, same_file, Told};
 use super::written::{New, Written};
 use super::{note, rules, Done, Format};
@@ -45,8 +45,8 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
     let input = files::read(&args.file)?;
     let (name, mark) = (input.name.clone(), input.mark);
     let memo = ide::Memo::new();
-    let options = args.source.options_of(&input);
-    let mut report = analyze(input, &options, &memo)?;
+    let reader = args.source.reader(std::slice::from_ref(&input.path));
+    let mut report = reader.analyze(input, &memo)?;
     report.ask = report.ask.with_pages(&rules::pages_near(&args.file)?);
     let which = match args.loop_lines.as_slice() {
         [] => ide::Which::Marked,

@@ -1,6 +1,6 @@
 //! Files as every command reads them: what the compiler would be told of them, and their findings.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base::CancelToken;
@@ -10,6 +10,7 @@ use crate::compiler::{project_of, Compilers, Wanted};
 use crate::contract::FileReport;
 use crate::files::Input;
 use crate::includes::{Disk, Given};
+use crate::project::Projects;
 
 /// What the compiler would be told.
 #[derive(Args, Clone, Debug, Default)]
@@ -43,35 +44,89 @@ pub fn disk_for(files: &[PathBuf], wanted: Wanted) -> Arc<Disk> {
 }
 
 impl SourceArgs {
-    /// Where headers and compilers are found for these files.
-    pub fn disk(&self, files: &[PathBuf]) -> Arc<Disk> {
-        disk_for(files, Wanted::read(&self.compiler))
-    }
-
-    /// How the only file is read.
-    pub fn options_of(&self, input: &Input) -> ide::Options {
-        self.options(&self.disk(std::slice::from_ref(&input.path)), input)
-    }
-
-    /// How a file is read.
-    pub fn options(&self, disk: &Arc<Disk>, input: &Input) -> ide::Options {
-        disk.options(Some(&input.path), input.language, &self.given())
+    /// How these files, or those in these folders, are read.
+    pub fn reader(&self, files: &[PathBuf]) -> Reader {
+        Reader::new(disk_for(files, Wanted::read(&self.compiler)), self.given(), files)
     }
 
     /// Macros and folders of headers.
-    pub fn given(&self) -> Given {
+    fn given(&self) -> Given {
         // as for the compiler, folders are below the current one
         let includes = self.includes.iter().map(|f| std::path::absolute(f).unwrap_or_else(|_| f.clone()));
         Given { defines: self.defines.clone(), includes: includes.collect(), target: self.target }
     }
 }
 
-/// The findings of one file with the full budget.
-pub fn analyze(input: Input, options: &ide::Options, memo: &ide::Memo) -> anyhow::Result<FileReport> {
-    let doc = ide::Doc::open(input.language, &input.name, input.text, options.clone());
+/// Files as one command reads them: with the headers and the other files of their programs.
+pub struct Reader {
+    disk: Arc<Disk>,
+    projects: Projects,
+    given: Given,
+}
+
+impl Reader {
+    /// Folders among `files` are source roots.
+    pub fn new(disk: Arc<Disk>, given: Given, files: &[PathBuf]) -> Reader {
+        let projects = Projects::fixed(disk.clone());
+        projects.set_roots(files.iter().filter(|f| f.is_dir()).cloned());
+        Reader { disk, projects, given }
+    }
+
+    /// The document that a file is.
+    pub fn doc(&self, input: &Input) -> ide::Doc {
+        let options = self.disk.options(Some(&input.path), input.language, &self.given);
+        let doc = ide::Doc::open(input.language, &input.name, input.text.clone(), options);
+        let project = self.projects.of(&doc, &input.path, &self.given, &CancelToken::new());
+        doc.with_project(project)
+    }
+
+    /// The findings of a file with the full budget.
+    pub fn analyze(&self, input: Input, memo: &ide::Memo) -> anyhow::Result<FileReport> {
+        let doc = self.doc(&input);
+        findings(input.path, doc, memo)
+    }
+
+    /// What a compiler is told of where a file's headers are.
+    pub fn for_compiler(&self, path: &Path) -> Vec<String> {
+        self.disk.for_compiler(path, &self.given)
+    }
+}
+
+/// The findings of one document with the full budget.
+pub fn findings(path: PathBuf, doc: ide::Doc, memo: &ide::Memo) -> anyhow::Result<FileReport> {
     let settings = ide::Settings::default();
     let ask = ide::Ask::new(&doc, memo, ide::Tier::Full, &CancelToken::new());
     let findings = ide::check(&ask, &settings)
-        .map_err(|_| anyhow::anyhow!("the analysis of {} was cancelled", input.path.display()))?;
-    Ok(FileReport { path: input.path, doc, ask, findings })
+        .map_err(|_| anyhow::anyhow!("the analysis of {} was cancelled", path.display()))?;
+    Ok(FileReport { path, doc, ask, findings })
+}
+
+/// The files of known languages that a path is, or that are in the folder that it is, in order.
+pub fn collect(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    add(path, &mut found)?;
+    found.sort();
+    Ok(found)
+}
+
+fn add(path: &Path, into: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    let metadata = std::fs::symlink_metadata(path)
+        .map_err(|e| anyhow::anyhow!("{} cannot be read: {e}. Name a file or a folder.", path.display()))?;
+    if !metadata.is_dir() {
+        into.push(path.to_owned());
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?.path();
+        // links are not followed, so no folder is entered twice
+        if entry.symlink_metadata()?.is_dir() || known_extension(&entry) {
+            add(&entry, into)?;
+        }
+    }
+    Ok(())
+}
+
+fn known_extension(path: &Path) -> bool {
+    let extension = path.extension().and_then(|e| e.to_str());
+    extension.is_some_and(|e| ide::LANGUAGES.iter().any(|l| l.files.always.contains(&e)))
 }

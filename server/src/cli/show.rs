@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::reading::{analyze, SourceArgs};
+use super::reading::SourceArgs;
 use super::writing::refusal;
 use super::{note, print, Done};
 use crate::contract::{named, page, pretty, VERSION};
@@ -48,8 +48,8 @@ enum Format {
 pub fn run(args: &ShowArgs) -> anyhow::Result<Done> {
     let input = files::read(&args.file)?;
     let memo = ide::Memo::new();
-    let options = args.source.options_of(&input);
-    let report = analyze(input, &options, &memo)?;
+    let reader = args.source.reader(std::slice::from_ref(&input.path));
+    let report = reader.analyze(input, &memo)?;
     let (doc, findings) = (&report.doc, &report.findings);
     let chosen = args.loop_line.map(ide::Which::Line);
     let view = match (args.what, &chosen) {

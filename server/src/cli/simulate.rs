@@ -32,8 +32,7 @@ pub struct SimulateArgs {
 
 pub fn run(args: &SimulateArgs) -> anyhow::Result<Done> {
     let input = files::read(&args.file)?;
-    let options = args.source.options_of(&input);
-    let doc = ide::Doc::open(input.language, &input.name, input.text, options);
+    let doc = args.source.reader(std::slice::from_ref(&input.path)).doc(&input);
     let mut wanted =
         ide::SimulateOptions { kernel: args.kernel.clone(), seed: args.seed, ..Default::default() };
     wanted.launches = launches(&args.launches)?;

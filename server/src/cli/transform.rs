@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::reading::{analyze, SourceArgs};
+use super::reading::SourceArgs;
 use super::writing::{put, refusal, Told};
 use super::{note, Done, Format};
 use crate::contract::{applicable, named, VERSION};
@@ -47,8 +47,8 @@ pub fn run(args: &TransformArgs) -> anyhow::Result<Done> {
     let input = files::read(file)?;
     let (file_name, mark) = (input.name.clone(), input.mark);
     let memo = ide::Memo::new();
-    let options = args.source.options_of(&input);
-    let report = analyze(input, &options, &memo)?;
+    let reader = args.source.reader(std::slice::from_ref(&input.path));
+    let report = reader.analyze(input, &memo)?;
     let which = ide::Which::Line(args.loop_line);
     let findings = &report.findings;
     let mut told = Told::new(args.format);

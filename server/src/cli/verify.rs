@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::reading::{analyze, SourceArgs};
+use super::reading::SourceArgs;
 use super::writing::refusal;
 use super::{note, print, rules, Done, Format};
 use crate::compiler::project_of;
@@ -50,10 +50,10 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
     }
     let input = files::read(&args.file)?;
     let memo = ide::Memo::new();
-    let disk = args.source.disk(std::slice::from_ref(&input.path));
-    let options = args.source.options(&disk, &input);
-    let headers = disk.for_compiler(&input.path, &args.source.given());
-    let mut report = analyze(input, &options, &memo)?;
+    let reader = args.source.reader(std::slice::from_ref(&input.path));
+    let headers = reader.for_compiler(&input.path);
+    let of_part = |place: &str| reader.for_compiler(Path::new(place));
+    let mut report = reader.analyze(input, &memo)?;
     report.ask = report.ask.with_pages(&rules::pages_near(&args.file)?);
     let whiches = chosen(&report.findings, args.loop_line);
     if whiches.is_empty() {
@@ -98,7 +98,13 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
             .into_iter()
             .map(|(mut one, trial)| {
                 if let (Some(compiler), ide::Outcome::Same) = (&compiler, &one.outcome) {
-                    natively(&mut one, trial.as_ref(), &verifier, compiler, (scratch.path(), &headers));
+                    natively(
+                        &mut one,
+                        trial.as_ref(),
+                        &verifier,
+                        compiler,
+                        (scratch.path(), &headers, &of_part),
+                    );
                 }
                 one
             })
@@ -141,7 +147,7 @@ fn natively(
     trial: Option<&ide::Trial>,
     verifier: &ide::Verifier<'_>,
     compiler: &device::NativeCompiler,
-    (folder, headers): (&Path, &[String]),
+    (folder, headers, of_part): (&Path, &[String], &dyn Fn(&str) -> Vec<String>),
 ) {
     let Some(trial) = trial else {
         return report.not_native(
@@ -158,7 +164,7 @@ fn natively(
         true => format!("{} with OpenMP regions by {} threads", compiler.name, device::NATIVE_THREADS),
         false => compiler.name.clone(),
     };
-    match crate::native::run(trial, compiler, folder, headers) {
+    match crate::native::run(trial, compiler, folder, headers, of_part) {
         Ok(ran) => {
             report.add_native(&by, &crate::native::said(trial, &ran));
         }

@@ -192,6 +192,17 @@ impl Project {
         Project { commands, all }
     }
 
+    /// All files that are listed, if this one is; but for those that are compiled in several ways.
+    pub fn compiled_with(&self, file: &Path) -> Option<Vec<PathBuf>> {
+        let is_listed = self.commands.iter().any(|(path, _)| path == file);
+        let mut ways: std::collections::BTreeMap<&PathBuf, Option<&Flags>> = Default::default();
+        for (path, flags) in &self.commands {
+            ways.entry(path).and_modify(|w| *w = w.filter(|f| *f == flags)).or_insert(Some(flags));
+        }
+        let one_way = ways.into_iter().filter(|(_, w)| w.is_some()).map(|(path, _)| path.clone());
+        is_listed.then(|| one_way.collect())
+    }
+
     /// The options of a file: its own, or those of the file that is nearest to it.
     pub fn flags_of(&self, file: &Path) -> Option<Flags> {
         let own = self.commands.iter().find(|(path, _)| path == file);

@@ -19,6 +19,7 @@ use super::host::{Ask, Context, Glance, Glimpse, HostHandle, Message, Need, Refu
 use super::outgoing::Outgoing;
 use super::pool::Pool;
 use super::{commands, edits, requests};
+use crate::project::is_linked;
 use crate::rule_pages;
 
 pub struct Backend {
@@ -176,8 +177,13 @@ impl LanguageServer for Backend {
 
     async fn did_change_watched_files(&self, params: lsp::DidChangeWatchedFilesParams) {
         let is_page = |c: &lsp::FileEvent| edits::local_path(&c.uri).is_some_and(|p| rule_pages::is_page(&p));
+        let is_program = |c: &lsp::FileEvent| {
+            edits::local_path(&c.uri).is_some_and(|p| ide::LANGUAGES.iter().any(|l| is_linked(&p, *l)))
+        };
         let pages = params.changes.iter().any(is_page);
-        self.host.send(Message::FilesChanged { sources: !params.changes.iter().all(is_page), pages });
+        let programs = params.changes.iter().any(is_program);
+        let sources = !params.changes.iter().all(|c| is_page(c) || is_program(c));
+        self.host.send(Message::FilesChanged { sources, programs, pages });
     }
 
     async fn did_change_workspace_folders(&self, params: lsp::DidChangeWorkspaceFoldersParams) {

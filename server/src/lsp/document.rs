@@ -86,6 +86,10 @@ pub struct Document {
     /// What that read, until the whole is read.
     pub parts: ide::Parts,
     pub view: Option<Arc<View>>,
+    /// The other files of its program, as far as it reaches them.
+    pub project: Option<ide::Project>,
+    /// They are being looked for; whether they are to be looked for once more.
+    pub finding_project: Option<bool>,
     pub wants_full: bool,
     pub last_change: Instant,
     /// Where, in the newest text.
@@ -126,6 +130,8 @@ impl Document {
             ahead: None,
             parts: ide::Parts::default(),
             view: None,
+            project: None,
+            finding_project: None,
             wants_full: false,
             last_change: Instant::now(),
             edited: None,

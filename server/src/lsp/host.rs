@@ -6,6 +6,8 @@
 
 mod ahead;
 mod asking;
+mod idling;
+mod projects;
 mod rules;
 mod settling;
 mod telling;
@@ -14,7 +16,7 @@ use std::collections::HashMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use base::CancelToken;
 use serde_json::{json, Value};
@@ -32,6 +34,7 @@ use super::work::{Done, Work};
 use crate::compiler::Compilers;
 use crate::includes::Disk;
 use crate::limits::lsp_host::INBOX;
+use crate::project::Projects;
 use crate::rule_pages::{Pages, Where};
 use crate::settings::Settings;
 
@@ -117,10 +120,17 @@ pub enum Message {
     Settled,
     /// A compiler has said what it defines.
     CompilerAnswered,
-    /// Headers and build descriptions, or not; rule pages, or not.
+    /// Headers and build descriptions, or not; files of programs, or not; rule pages, or not.
     FilesChanged {
         sources: bool,
+        programs: bool,
         pages: bool,
+    },
+    /// The other files of its program that a document reaches.
+    Project {
+        uri: lsp::Uri,
+        epoch: u64,
+        project: Option<ide::Project>,
     },
     /// Folders that the workspace has and has no more, and whether its pages may be used.
     Folders {
@@ -204,6 +214,7 @@ struct Host {
     memo: ide::Memo,
     /// Headers, those open here included.
     disk: Arc<Disk>,
+    projects: Arc<Projects>,
     compilers: Arc<Compilers>,
     /// Whether the user's settings are known: what they may forbid waits for them.
     settled: bool,
@@ -223,6 +234,7 @@ pub fn start(tools: Tools) -> (HostHandle, std::io::Result<()>) {
     let handle = HostHandle(sender);
     let told = handle.clone();
     let compilers = Arc::new(Compilers::later(move || told.send(Message::CompilerAnswered)));
+    let disk = Arc::new(Disk::asking(compilers.clone()));
     let host = Host {
         inbox: handle.clone(),
         tools,
@@ -230,7 +242,8 @@ pub fn start(tools: Tools) -> (HostHandle, std::io::Result<()>) {
         settings: Arc::default(),
         complained: Vec::new(),
         memo: ide::Memo::new(),
-        disk: Arc::new(Disk::asking(compilers.clone())),
+        projects: Arc::new(Projects::new(disk.clone())),
+        disk,
         compilers,
         settled: false,
         edited_header: None,
@@ -279,7 +292,7 @@ impl Host {
             Message::Settings(value) => self.configure(&value),
             Message::Settled => self.settle(),
             Message::CompilerAnswered => self.all_again(""),
-            Message::FilesChanged { sources, pages } => {
+            Message::FilesChanged { sources, programs, pages } => {
                 if pages {
                     self.read_pages();
                 }
@@ -287,12 +300,17 @@ impl Host {
                     self.disk.forget();
                     self.all_again("");
                 }
+                if programs {
+                    self.find_projects("");
+                }
             }
+            Message::Project { uri, epoch, project } => self.use_project(&uri, epoch, project),
             Message::Folders { added, removed, trusted } => {
                 added.iter().for_each(|folder| self.compilers.keep_out(folder));
                 self.places.roots.extend(added);
                 self.places.roots.retain(|r| !removed.contains(r));
                 self.places.trusted = trusted.unwrap_or(self.places.trusted);
+                self.projects.set_roots(self.places.roots.iter().cloned());
                 self.read_pages();
             }
             Message::Pages(pages) => self.use_pages(pages),
@@ -404,12 +422,14 @@ impl Host {
             document.wants_full = true;
             self.analyze(uri.as_str());
         }
+        self.find_projects(uri.as_str());
     }
 
     fn close(&mut self, uri: &lsp::Uri) {
         let Some(document) = self.documents.remove(uri.as_str()) else { return };
         abandon(document);
         self.stand_for_file(uri, None);
+        self.find_projects("");
         if !self.caps().pulls_diagnostics {
             self.tools.outgoing.send_diagnostics(uri.as_str(), None, &Arc::new("[]".to_owned()));
         }
@@ -489,6 +509,7 @@ impl Host {
             caps,
             memo: self.memo.clone(),
             disk: self.disk.clone(),
+            project: document.project.clone(),
             cancel,
             reading,
             early: Box::new(early),
@@ -518,6 +539,7 @@ impl Host {
             document.parts = ide::Parts::default();
         }
         let mut news = None;
+        let opened = document.view.is_none();
         match result {
             Ok(done) => {
                 // unless settings or a flood of edits made everything new meanwhile
@@ -547,52 +569,21 @@ impl Host {
             }
         }
         if let Some(view) = news {
-            if view.tier == ide::Tier::Full {
+            let (is_full, is_first) = (view.tier == ide::Tier::Full, opened);
+            if is_full {
                 self.compile(view, epoch);
             }
             self.tell(uri.as_str());
+            if is_full || is_first {
+                self.find_project(uri.as_str());
+            }
         }
         self.analyze(uri.as_str());
-    }
-
-    /// When the next document has been left in peace long enough for a thorough analysis.
-    fn next_deadline(&self) -> Option<Instant> {
-        let delay = Duration::from_millis(u64::from(self.settings.analysis.idle_delay));
-        let header = self.edited_header.iter().map(|(_, at)| *at + delay);
-        self.documents.values().filter(|d| d.awaits_idle()).map(|d| d.last_change + delay).chain(header).min()
-    }
-
-    fn idle(&mut self) {
-        let delay = Duration::from_millis(u64::from(self.settings.analysis.idle_delay));
-        if self.edited_header.as_ref().is_some_and(|(_, at)| at.elapsed() >= delay) {
-            self.read_edited_header();
-        }
-        let due: Vec<String> = self
-            .documents
-            .iter()
-            .filter(|(_, d)| d.awaits_idle() && d.last_change.elapsed() >= delay)
-            .map(|(uri, _)| uri.clone())
-            .collect();
-        for uri in due {
-            if let Some(document) = self.documents.get_mut(&uri) {
-                document.wants_full = true;
-            }
-            self.analyze(&uri);
-        }
     }
 
     fn log(&self, level: lsp::MessageType, message: &str) {
         let params = json!({"type": level, "message": message});
         self.tools.outgoing.send_if_room("window/logMessage", &params);
-    }
-}
-
-impl Document {
-    /// Known as far as typing asks, and nothing runs or is wanted.
-    fn awaits_idle(&self) -> bool {
-        self.running.is_none()
-            && !self.wants_full
-            && self.current().is_some_and(|v| v.tier < ide::Tier::Full && v.analyzed.is_some())
     }
 }
 

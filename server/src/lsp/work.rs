@@ -46,6 +46,8 @@ pub struct Work {
     pub caps: Arc<Caps>,
     pub memo: ide::Memo,
     pub disk: Arc<Disk>,
+    /// The other files of its program.
+    pub project: Option<ide::Project>,
     pub cancel: CancelToken,
     /// Calls off reading, too: it is to be read in another way. An edit waits for it, and is quickly read then.
     pub reading: CancelToken,
@@ -59,11 +61,12 @@ impl Work {
         let started = Instant::now();
         let is_new = self.opening || self.before.is_none();
         let doc = match self.before.take() {
-            Some(doc) => doc.edit(&self.changes),
+            Some(doc) => doc.edit(&self.changes).with_project(self.project.take()),
             None => {
                 let name = file_name(&self.uri);
                 let path = super::edits::local_path(&self.uri);
                 let options = self.disk.options(path.as_deref(), self.language, &self.settings.given());
+                let options = ide::Options { project: self.project.take(), ..options };
                 let text = self.text.clone();
                 let read = ide::Doc::open_until(self.language, &name, text, options, &self.reading);
                 let Some(doc) = read else {

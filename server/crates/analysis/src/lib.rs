@@ -29,6 +29,8 @@ use std::sync::Arc;
 use base::{Budget, Effort};
 use term::{Body, SymbolId, TermId};
 
+pub use calls::files::{plain_name, FilePart, Linkage, OtherFile, OtherFiles, Unlinked};
+pub use calls::function::DefinedIn;
 pub use calls::program::Program;
 pub use facts::entries::{Entry, EntryOwner, EntryValue};
 pub use facts::memo::LazyFacts;

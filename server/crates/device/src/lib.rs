@@ -34,6 +34,8 @@ pub use compile::{
 pub use driver::{gpus, Gpu, Gpus};
 pub use error::{DeviceError, Unavailable, UnavailableKind};
 pub use library::ENV_NVRTC;
-pub use native::{native_compiler, NativeCompiler, NativeProgram, NativeRuns, NativeTrial, NATIVE_THREADS};
+pub use native::{
+    native_compiler, NativeCompiler, NativePart, NativeProgram, NativeRuns, NativeTrial, NATIVE_THREADS,
+};
 pub use nvrtc::LibraryInfo;
 pub use prove::{prove, ProveOutcome, ProveRequest, ENV_Z3};

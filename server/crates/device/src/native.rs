@@ -28,6 +28,8 @@ pub struct NativeProgram<'a> {
     /// Name of the binary.
     pub name: &'a str,
     pub c: Vec<&'a str>,
+    /// More C.
+    pub parts: &'a [NativePart],
     /// C with the `main`, if none of the others has it: one for all programs of a folder, without the flags.
     pub driver: Option<&'a str>,
     /// C++ with `include` before it, and C++ without.
@@ -38,11 +40,20 @@ pub struct NativeProgram<'a> {
     pub flags: &'a [String],
 }
 
+/// A C text that is part of a program, with options of its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NativePart {
+    pub text: String,
+    pub flags: Vec<String>,
+}
+
 /// An original and a rewritten program with their driver, to be run on one input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NativeTrial<'a> {
     pub original: &'a str,
     pub rewritten: &'a str,
+    /// What both call.
+    pub parts: &'a [NativePart],
     /// C++ that wants `include` before it.
     pub kernels: &'a [String],
     pub include: &'a str,
@@ -132,14 +143,16 @@ impl NativeCompiler {
             run(&argv, COMPILE).map(|_| object)
         };
         let write = |name: &str, of: &str| std::fs::write(folder.join(name), of).map_err(|e| e.to_string());
-        for (n, t) in p.c.iter().enumerate() {
+        let own = p.c.iter().map(|t| (*t, p.flags));
+        let parts = p.parts.iter().map(|o| (o.text.as_str(), o.flags.as_slice()));
+        for (n, (t, flags)) in own.chain(parts).enumerate() {
             let name = format!("{}_{n}", p.name);
             write(&format!("{name}.c"), t)?;
             let mut argv = vec![c.clone(), place(&format!("{name}.c"))];
             argv.extend(
                 ["-O1", "-w", "-ffp-contract=off", "-fno-strict-aliasing", "-fwrapv"].map(str::to_owned),
             );
-            argv.extend(p.flags.iter().cloned());
+            argv.extend(flags.iter().cloned());
             objects.push(step(argv, &name)?);
         }
         if let Some(t) = p.driver {
@@ -207,6 +220,7 @@ impl NativeCompiler {
         let program = |name, text, cpp, support| NativeProgram {
             name,
             c: vec![text],
+            parts: t.parts,
             driver: Some(t.driver),
             cpp,
             include: t.include,

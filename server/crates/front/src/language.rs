@@ -60,6 +60,8 @@ pub struct Row {
     pub kernels: bool,
     /// Loops of its documents can become kernels in a file beside the document.
     pub offloads: bool,
+    /// Extensions of its files that become one program by the names in them, as C's do ([`crate::may_define`]); none elsewhere.
+    pub linked: &'static [&'static str],
     /// The compiler of C's family that takes part in building its documents.
     pub compiler: Option<Compiler>,
     /// A program around a quoted piece of it; `None`: pieces are not read.

@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use crate::project::{alone, parts, Project};
 use base::{CancelToken, Span};
 use rustc_hash::FxHashMap;
 use term::{Body, Op, TermId};
@@ -26,6 +27,8 @@ pub struct Options {
     pub compiler: Option<Arc<front::Predefined>>,
     /// What kernels are written for, and whose devices they are judged for.
     pub target: Target,
+    /// The files around it; `None`: none is known.
+    pub project: Option<Project>,
 }
 
 /// A vendor's language for devices: a row of the room `gpu`.
@@ -100,6 +103,8 @@ struct Inner {
     host_faults: OnceLock<Vec<HostFaults>>,
     /// Likewise.
     own_library: OnceLock<Option<&'static str>>,
+    /// Likewise.
+    other_bodies: OnceLock<Vec<Arc<Body>>>,
     /// Shared by all versions of the document.
     front_memo: Arc<Mutex<front::Memo>>,
 }
@@ -137,8 +142,7 @@ impl Parts {
         if !part.is_like_the_whole(&unit, at) || unit.headers.iter().any(looks) {
             return None;
         }
-        let items = unit.items.iter().chain(unit.included.iter().map(|i| &i.item));
-        let program = analysis::Program::of_part(items.map(|i| &i.body))?;
+        let program = analysis::Program::of_part(parts(&unit, parsed.text(), false), &others(&options))?;
         let memo = self.memo.clone();
         Some(Doc::with_program(name.to_owned(), text, options, (parsed, unit), memo, (program, None)))
     }
@@ -256,13 +260,13 @@ impl Doc {
         front_memo: Arc<Mutex<front::Memo>>,
         before: Option<&Doc>,
     ) -> Doc {
-        let program = {
-            let bodies = unit.items.iter().chain(unit.included.iter().map(|i| &i.item)).map(|i| &i.body);
-            match before {
-                Some(d) => analysis::Program::after(&d.inner.program, bodies),
-                None => analysis::Program::of(bodies),
-            }
+        let nothing = analysis::Program::default();
+        let known = before.map_or(&nothing, |d| &d.inner.program);
+        let own = match options.project {
+            Some(_) => parts(&unit, parsed.text(), false),
+            None => alone(&unit),
         };
+        let program = analysis::Program::among(known, own, &others(&options));
         Doc::with_program(name, text, options, (parsed, unit), front_memo, (program, before))
     }
 
@@ -292,6 +296,7 @@ impl Doc {
                 launches: OnceLock::new(),
                 host_faults: OnceLock::new(),
                 own_library: OnceLock::new(),
+                other_bodies: OnceLock::new(),
                 front_memo,
             }),
         }
@@ -319,9 +324,31 @@ impl Doc {
             return self.clone();
         }
         let i = &self.inner;
+        if options.to_front() == i.options.to_front() {
+            // the text reads the same
+            let read = (i.parsed.clone(), i.unit.clone());
+            return Doc::made(
+                i.name.clone(),
+                i.text.clone(),
+                options,
+                read,
+                i.front_memo.clone(),
+                Some(self),
+            );
+        }
         // what is remembered stands under the options and the headers' texts it depends on
         let memo = i.front_memo.clone();
         Doc::build(i.name.clone(), i.text.clone(), options, i.parsed.clone(), memo, Some(self))
+    }
+
+    /// The same document among other files of its program.
+    pub fn with_project(&self, project: Option<Project>) -> Doc {
+        self.with_options(Options { project, ..self.inner.options.clone() })
+    }
+
+    /// The names of functions and variables that it leaves to other files.
+    pub fn names_wanted(&self) -> Vec<Arc<str>> {
+        analysis::Program::names_wanted(parts(&self.inner.unit, self.source(), false))
     }
 
     /// What was taken for granted while the document was read: macros that nothing defines, headers that were not found.
@@ -394,6 +421,10 @@ impl Doc {
     pub(crate) fn program(&self) -> &analysis::Program {
         &self.inner.program
     }
+    /// The functions of other files that its functions reach, and the declarations that these need.
+    pub(crate) fn other_bodies(&self) -> impl Iterator<Item = &Body> + Clone {
+        self.inner.other_bodies.get_or_init(|| self.inner.program.other_bodies()).iter().map(|b| &**b)
+    }
     pub(crate) fn key(&self, item: usize) -> Option<Key> {
         self.inner.keys.get(item).copied().flatten()
     }
@@ -401,6 +432,11 @@ impl Doc {
     pub(crate) fn slice(&self, span: Span) -> &str {
         self.source().get(span.range()).unwrap_or("")
     }
+}
+
+/// The other files that options name.
+fn others(options: &Options) -> Arc<analysis::OtherFiles> {
+    options.project.as_ref().map_or_else(Arc::default, |p| p.others().clone())
 }
 
 /// The keys of all items; those of bodies shared with the document before are not computed again.

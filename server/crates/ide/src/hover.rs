@@ -60,8 +60,26 @@ pub(crate) fn loop_markdown(view: &FunctionView, finding: &LoopFinding) -> Strin
         Verdict::Sequential => sequential(view, finding, &mut lines),
         Verdict::Unknown => unknown(view, id, &mut lines),
     }
+    other_files(view, id, &mut lines);
     configuration(view, &mut lines);
     lines.join("\n")
+}
+
+/// The functions of other files that a loop calls: what is said of it rests on them.
+fn other_files(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
+    let body = view.body();
+    let calls = body.walk(view.of(id).term).filter_map(|t| body.callee(t));
+    let mut names: Vec<&str> = calls.map(|f| &*body.symbols[f].name).collect();
+    names.sort_unstable();
+    names.dedup();
+    let program = view.doc.program();
+    let of_others: Vec<&str> = names.into_iter().filter(|n| program.defined_in(n).is_some()).collect();
+    let called = of_others.iter().take(LISTED).map(|n| words::called(view, n));
+    let called: Vec<String> = called.collect();
+    if !called.is_empty() {
+        lines.push(format!("- calls {}", list(&called)));
+        more(of_others.len(), lines);
+    }
 }
 
 /// What conditions of the document took for granted.

@@ -27,6 +27,7 @@ mod lints;
 mod memo;
 mod offload;
 mod plans;
+mod project;
 mod promises;
 mod region_plan;
 mod regions;
@@ -67,6 +68,7 @@ pub use kernels::{
 };
 pub use memo::Memo;
 pub use offload::{offload, KernelShape, Offloaded, OffloadedLoop, Refused, Which};
+pub use project::{FileNames, Project, ProjectFile};
 pub use report::{
     ConditionReport, DependenceReport, InductionReport, LineColumn, LoopReport, ObstacleReport,
     OffloadReport, ReductionReport, ThreadMapReport,

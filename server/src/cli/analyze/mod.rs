@@ -10,7 +10,7 @@ pub use text::{tally, text as as_text};
 
 use clap::{Args, ValueEnum};
 
-use super::reading::{analyze, SourceArgs};
+use super::reading::{collect, SourceArgs};
 use super::{note, print, Done};
 use crate::{contract, files};
 
@@ -30,7 +30,7 @@ pub struct AnalyzeArgs {
     /// With JSON: a kernel's launch, NAME=GXxGYxGZ,BXxBYxBZ[,SHARED BYTES][,parameter=VALUE]
     #[arg(long = "launch", value_name = "NAME=GRID,BLOCK")]
     launches: Vec<String>,
-    /// C, C# or CUDA files
+    /// C, C# or CUDA files, or folders of them
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 }
@@ -66,16 +66,21 @@ impl FailOn {
 
 pub fn run(args: &AnalyzeArgs) -> anyhow::Result<Done> {
     let launches = super::simulate::launches(&args.launches)?;
-    let disk = args.source.disk(&args.files);
+    let reader = args.source.reader(&args.files);
     let memo = ide::Memo::new();
     let mut reports = Vec::new();
     let mut failed = false;
+    let mut paths = Vec::new();
     for path in &args.files {
+        // a missing file is told of below
+        match path.is_dir() {
+            true => paths.extend(collect(path)?),
+            false => paths.push(path.clone()),
+        }
+    }
+    for path in &paths {
         match files::read(path) {
-            Ok(input) => {
-                let options = args.source.options(&disk, &input);
-                reports.push(analyze(input, &options, &memo)?);
-            }
+            Ok(input) => reports.push(reader.analyze(input, &memo)?),
             Err(e) => {
                 failed = true;
                 note(&format!("error: {e}"));

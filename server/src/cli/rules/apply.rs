@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::set;
-use crate::cli::reading::{analyze, SourceArgs};
+use crate::cli::reading::SourceArgs;
 use crate::cli::writing::{put, put_new, Told};
 use crate::cli::{note, Done, Format};
 use crate::contract::{counted, named, VERSION};
@@ -58,8 +58,8 @@ pub fn run(args: &ApplyArgs) -> anyhow::Result<Done> {
     let input = files::read(file)?;
     let (file_name, mark) = (input.name.clone(), input.mark);
     let memo = ide::Memo::new();
-    let options = args.source.options_of(&input);
-    let report = analyze(input, &options, &memo)?;
+    let reader = args.source.reader(std::slice::from_ref(&input.path));
+    let report = reader.analyze(input, &memo)?;
     let target = match (args.loop_line, &args.function) {
         (Some(line), _) => ide::RuleTarget::Loop(line),
         (None, Some(name)) => ide::RuleTarget::Function(name.clone()),

@@ -44,11 +44,14 @@ fn register(backend: &Backend) {
         });
     }
     if caps.watches_files {
-        let mut watchers: Vec<Value> =
-            ["**/*.{h,hpp,cuh,inc,def}", "**/compile_{commands.json,flags.txt}", "**/.warpwright/rules/*.md"]
-                .iter()
-                .map(|pattern| json!({"globPattern": pattern}))
-                .collect();
+        let mut watchers: Vec<Value> = [
+            "**/*.{c,h,hpp,cuh,inc,def}",
+            "**/compile_{commands.json,flags.txt}",
+            "**/.warpwright/rules/*.md",
+        ]
+        .iter()
+        .map(|pattern| json!({"globPattern": pattern}))
+        .collect();
         let own = rule_pages::user_folder().and_then(lsp::Uri::from_file_path);
         if let (Some(folder), true) = (own, caps.watches_elsewhere) {
             watchers.push(json!({"globPattern": {"baseUri": folder, "pattern": "*.md"}}));

@@ -7,8 +7,9 @@
 
 use std::sync::Arc;
 
+use base::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
+use term::{Body, BodyBuilder, FloatKind, Op, Origin, Storage, SymbolId, Term, TermId, TypeKind, UnOp};
 
 use crate::flow::parts::base_symbol;
 
@@ -67,6 +68,49 @@ pub(crate) fn constants<'a>(
     }
     out.retain(|name, _| !not.contains(name));
     out
+}
+
+/// The body with their first values in place of constants where these are literals; `None` where there is none. What is printed of
+/// it needs no memory for them.
+pub(crate) fn written_out<'c>(body: &Body, constant: impl Fn(&str) -> Option<&'c Constant>) -> Option<Body> {
+    let literal = |s: SymbolId| -> Option<&Constant> {
+        let symbol = &body.symbols[s];
+        let is_value = matches!(symbol.storage, Storage::Global { .. }) && !symbol.address_taken;
+        let quals = body.types.quals(symbol.ty);
+        let is_plain = body.types.is_arithmetic(symbol.ty) && !quals.is_volatile && !quals.is_atomic;
+        constant(&symbol.name).filter(|c| is_value && is_plain && c.init.is_some())
+    };
+    let mut b = body.to_builder();
+    let mut any = false;
+    for t in body.walk(body.root) {
+        let Some(c) = body.as_symbol(t).and_then(literal) else { continue };
+        let Some(value) = c.init.and_then(|init| copied(&mut b, &c.body, init, body.span(t), 0)) else {
+            continue;
+        };
+        let ty = body.types.kind(body.ty(t)).clone();
+        let ty = b.types.plain(ty);
+        b.set(t, Term { op: Op::Cast, args: Box::new([value]), ty });
+        any = true;
+    }
+    any.then(|| b.finish(body.root))
+}
+
+/// A literal with its sign and conversions, as a term of another body.
+fn copied(b: &mut BodyBuilder, from: &Body, t: TermId, span: Span, depth: u32) -> Option<TermId> {
+    let op = match from.op(t) {
+        op @ (Op::Int(_) | Op::Float(_) | Op::Cast | Op::Unary(UnOp::Neg | UnOp::Plus)) if depth < 8 => {
+            op.clone()
+        }
+        _ => return None,
+    };
+    let kind = from.types.kind(from.ty(t)).clone();
+    if !matches!(kind, TypeKind::Int(_) | TypeKind::Float(FloatKind::F32 | FloatKind::F64)) {
+        return None;
+    }
+    let args: Option<Vec<TermId>> =
+        from.args(t).iter().map(|&a| copied(b, from, a, span, depth + 1)).collect();
+    let (args, ty) = (args?, b.types.plain(kind));
+    Some(b.term_from(op, args, ty, span, Origin::Made))
 }
 
 /// File-scope variables that a function may change, or whose address it lets out, by name. All of them (`None`) where part of its

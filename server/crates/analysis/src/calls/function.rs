@@ -23,8 +23,21 @@ pub(crate) struct Function {
     pub summary: Summary,
     /// Whether another definition may take its place when the program is linked.
     pub weak: bool,
+    /// Where it is written, if that is another file.
+    pub home: Option<Arc<DefinedIn>>,
     /// Changes when anything changes that facts of a caller may rest on.
     pub(super) key: u64,
+    /// Changes when what is said of other files does, of those that it calls, directly or not; 0 where nothing is.
+    pub(super) doubt: u64,
+}
+
+/// Where a function is written.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct DefinedIn {
+    /// The file, as people know it.
+    pub file: Arc<str>,
+    /// 1-based.
+    pub line: u32,
 }
 
 /// What is read off a function once, whatever is known of others.

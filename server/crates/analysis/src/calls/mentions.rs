@@ -72,6 +72,11 @@ impl Mentions {
         out
     }
 
+    /// Whether it looks at something that others leave behind, or changes how they round.
+    pub(super) fn looks_or_rounds(&self) -> bool {
+        self.looks[0] || self.looks[1] || self.rounds
+    }
+
     /// Whether anything in it looks or clears, where calls of `lookers` look.
     pub(super) fn concerns(&self, k: usize, lookers: &FxHashSet<Arc<str>>) -> bool {
         self.any[k] || (!lookers.is_empty() && self.called.iter().any(|n| lookers.contains(n)))

@@ -2,11 +2,14 @@
 
 pub(crate) mod compatible;
 pub(crate) mod constants;
+pub(crate) mod files;
 pub(crate) mod function;
 pub(crate) mod inline;
+pub(crate) mod link;
 pub(crate) mod mentions;
 pub(crate) mod program;
 pub(crate) mod project_facts;
+pub(crate) mod read;
 pub(crate) mod shape;
 pub(crate) mod summaries;
 pub(crate) mod watch;

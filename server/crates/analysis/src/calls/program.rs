@@ -1,19 +1,22 @@
 //! What is known of the functions that a body may call: the program around it, as far as it was read.
 //!
 //! Built once a unit and shared by the analyses of all its bodies. Every function of the unit has a [`Summary`]; small
-//! ones can also be written in place of their calls (`inline`).
+//! ones can also be written in place of their calls (`inline`). Functions of other files ([`OtherFiles`]) are in it as far as the
+//! unit's reach them, under names that are theirs alone (`files`); which definition a name means is found in `link`.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
-use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+use term::{Body, Op, Storage, SymbolId, TermId};
 
 use crate::calls::compatible::same_type;
-use crate::calls::constants::{constants, Constant};
-use crate::calls::function::{arguments_fit, called, own_callee, Function, Local};
-use crate::calls::shape::shape;
-use crate::calls::summaries::{local, solve};
+use crate::calls::constants::{constants, written_out, Constant};
+use crate::calls::files::{FilePart, Linkage, OtherFile, OtherFiles, Unlinked};
+use crate::calls::function::{arguments_fit, called, own_callee, DefinedIn, Function, Local};
+use crate::calls::link::{Known, Link, OwnFile};
+use crate::calls::read::{constants_beside, function as read_function};
+use crate::calls::summaries::solve;
 use crate::calls::watch::Watch;
 use crate::flow::effects::Callees;
 use crate::Summary;
@@ -33,15 +36,21 @@ struct Inner {
     /// File-scope variables that keep their first value.
     constants: FxHashMap<Arc<str>, Constant>,
     watch: Watch,
-    /// What it was made of.
+    /// What it was made of: the file's own, and who may use each.
     bodies: Vec<Arc<Body>>,
+    linkages: Vec<Linkage>,
+    others: Arc<OtherFiles>,
+    /// Functions of other files that may look at what these leave behind, though nothing here calls them.
+    beside: Arc<[Arc<Function>]>,
 }
 
-#[derive(Clone, Debug)]
-enum Known {
-    One(Arc<Function>),
-    /// Two definitions of one name: neither is believed.
-    Several,
+/// Notes the file-scope variables that a function uses.
+fn note_globals(body: &Arc<Body>, globals: &mut FxHashMap<Arc<str>, (Arc<Body>, SymbolId)>) {
+    for (id, s) in body.symbols.iter_ids() {
+        if matches!(s.storage, Storage::Global { .. }) && !globals.contains_key(&s.name) {
+            globals.insert(s.name.clone(), (body.clone(), id));
+        }
+    }
 }
 
 impl Program {
@@ -54,20 +63,38 @@ impl Program {
     /// The program of part of a file: functions with all they call, and all declarations. `None` where what is found out
     /// of those functions may depend on the others: they use a variable that only the others tell to be written or not.
     /// That nothing in the file says one of [`crate::watched_words`] is the caller's to see to.
-    pub fn of_part<'a>(bodies: impl IntoIterator<Item = &'a Arc<Body>>) -> Option<Program> {
-        let program = Program::of(bodies);
+    pub fn of_part<'a>(
+        file: impl IntoIterator<Item = FilePart<'a>>,
+        others: &Arc<OtherFiles>,
+    ) -> Option<Program> {
+        let program = Program::among(&Program::default(), file, others);
         let inner = &*program.inner;
         let declarations = inner.bodies.iter().filter(|b| !matches!(b.op(b.root), Op::Function(_)));
         let certain = constants(declarations, None);
-        let is_open = |name: &Arc<str>| !certain.contains_key(name) && inner.globals.contains_key(name);
-        let is_told = !inner.constants.keys().any(is_open);
+        // those of other files are certain
+        let is_own = |c: &Constant| inner.bodies.iter().any(|b| Arc::ptr_eq(b, &c.body));
+        let is_open = |(name, c): (&Arc<str>, &Constant)| {
+            !certain.contains_key(name) && inner.globals.contains_key(name) && is_own(c)
+        };
+        let is_told = !inner.constants.iter().any(is_open);
         is_told.then_some(program)
     }
 
     /// The same, taking over from an earlier program what was found out about bodies that are still there.
     pub fn after<'a>(before: &Program, bodies: impl IntoIterator<Item = &'a Arc<Body>>) -> Program {
-        let bodies: Vec<&Arc<Body>> = bodies.into_iter().collect();
-        if let Some(edited) = before.with_one_edited(&bodies) {
+        let parts = bodies.into_iter().map(FilePart::external);
+        Program::among(before, parts, &before.inner.others)
+    }
+
+    /// The same, of one file among others of its program: what it names and does not define is theirs, where that is certain.
+    pub fn among<'a>(
+        before: &Program,
+        file: impl IntoIterator<Item = FilePart<'a>>,
+        others: &Arc<OtherFiles>,
+    ) -> Program {
+        let own = OwnFile::of(file);
+        let bodies: Vec<&Arc<Body>> = own.parts.iter().map(|p| p.body).collect();
+        if let Some(edited) = before.with_one_edited(&own, &bodies, others) {
             return edited;
         }
         // as large as they will be: every edit makes them anew
@@ -76,76 +103,62 @@ impl Program {
         let weak: FxHashSet<&Arc<str>> = bodies.iter().flat_map(|b| &b.said.weak).collect();
         for &body in &bodies {
             let &Op::Function(f) = body.op(body.root) else { continue };
-            for (id, s) in body.symbols.iter_ids() {
-                if matches!(s.storage, Storage::Global { .. }) && !globals.contains_key(&s.name) {
-                    globals.insert(s.name.clone(), (body.clone(), id));
-                }
-            }
-            let symbol = &body.symbols[f];
-            let name = symbol.name.clone();
+            note_globals(body, &mut globals);
+            let name = body.symbols[f].name.clone();
             let is_weak = weak.contains(&name);
             let before = match before.inner.functions.get(&name) {
-                Some(Known::One(o)) if Arc::ptr_eq(&o.body, body) => Some(o),
+                Some(Known::One(o)) if Arc::ptr_eq(&o.body, body) && o.home.is_none() => Some(o),
                 _ => None,
             };
             if let Some(same) = before.filter(|o| o.weak == is_weak && !functions.contains_key(&name)) {
                 functions.insert(name, Known::One(same.clone()));
                 continue;
             }
-            let (ty, returns, old) = (symbol.ty, returned(body, symbol.ty), before);
-            let known = match (functions.contains_key(&name), returns) {
-                (true, _) => Known::Several,
-                (false, None) => continue,
-                (false, Some(returns)) => Known::One(Arc::new(Function {
-                    name: name.clone(),
-                    body: body.clone(),
-                    ty,
-                    returns,
-                    shape: match old.filter(|o| !o.weak) {
-                        _ if is_weak => None,
-                        Some(o) => o.shape.clone(),
-                        None => shape(body),
-                    },
-                    local: match old {
-                        Some(o) => o.local.clone(),
-                        None => Arc::new(local(body)),
-                    },
-                    summary: Summary::default(),
-                    weak: is_weak,
-                    key: 0,
-                })),
+            let known = match functions.contains_key(&name) {
+                true => Known::Several,
+                false => match read_function(body, is_weak, before.map(|o| &**o)) {
+                    Some(function) => Known::One(Arc::new(function)),
+                    None => continue,
+                },
             };
             functions.insert(name, known);
         }
-        let constants = {
-            let locals = || {
-                functions.values().filter_map(|k: &Known| match k {
-                    Known::One(f) => Some(&f.local),
-                    Known::Several => None,
-                })
-            };
-            // What a second text of a function does is not read.
-            let all = functions.values().all(|k| matches!(k, Known::One(_)))
-                && locals().all(|l| l.touched.is_some());
-            let touched =
-                all.then(|| locals().flat_map(|l| l.touched.iter().flatten()).collect::<FxHashSet<_>>());
-            let declarations = bodies.iter().copied().filter(|b| !matches!(b.op(b.root), Op::Function(_)));
-            constants(declarations, touched.as_ref())
-        };
+        let read = functions.values().map(|k| match k {
+            Known::One(f) => Some(&**f),
+            Known::Several | Known::Not(_) => None,
+        });
+        let mut constants = constants_beside(read, &bodies);
+        let mut link = Link::new(&own, others);
+        link.functions(&mut functions, &before.inner.functions);
+        for body in link.reached() {
+            note_globals(body, &mut globals);
+        }
+        link.constants(&functions, &mut constants);
         let bodies = bodies.into_iter().cloned().collect();
-        let mut program = Inner { functions, globals, constants, watch: Watch::default(), bodies };
+        let watch = Watch::default();
+        let (others, linkages) = (others.clone(), own.linkages());
+        let beside = link.beside();
+        let mut program = Inner { functions, globals, constants, watch, bodies, linkages, others, beside };
         program.summarize(&before.inner);
-        program.watch = Watch::of(program.all(), before.watch(), |name| before.function(name));
+        program.watch = Watch::of(program.watched(), before.watch(), |name| before.function(name));
         Program { inner: Arc::new(program) }
     }
 
     /// The program that these bodies make, if they are this one's but for the text of one function, which names the same
     /// variables of the file and may change the same: while somebody types it mostly is.
-    fn with_one_edited(&self, bodies: &[&Arc<Body>]) -> Option<Program> {
+    fn with_one_edited(
+        &self,
+        own: &OwnFile<'_>,
+        bodies: &[&Arc<Body>],
+        others: &Arc<OtherFiles>,
+    ) -> Option<Program> {
         let old = &self.inner.bodies;
+        if !OtherFiles::are_same(others, &self.inner.others) || own.linkages() != self.inner.linkages {
+            return None;
+        }
         let is_other = |k: &usize| !Arc::ptr_eq(&old[*k], bodies[*k]);
-        let mut others = (0..bodies.len()).filter(|_| bodies.len() == old.len()).filter(is_other);
-        let (Some(k), None) = (others.next(), others.next()) else { return None };
+        let mut edited = (0..bodies.len()).filter(|_| bodies.len() == old.len()).filter(is_other);
+        let (Some(k), None) = (edited.next(), edited.next()) else { return None };
         let (was, body) = (&old[k], bodies[k]);
         let (Op::Function(f), true) =
             (body.op(body.root), was.said.weak.is_empty() && body.said.weak.is_empty())
@@ -154,34 +167,34 @@ impl Program {
         };
         let symbol = &body.symbols[*f];
         let function = match self.inner.functions.get(&symbol.name)? {
-            Known::One(f) if Arc::ptr_eq(&f.body, was) => f,
+            // whether others define it alike decides what else is theirs
+            Known::One(f) if Arc::ptr_eq(&f.body, was) && !others.define(&symbol.name) => f,
             _ => return None,
         };
         let globals = |body: &Body| -> FxHashSet<Arc<str>> {
             let of_file = body.symbols.iter().filter(|s| matches!(s.storage, Storage::Global { .. }));
             of_file.map(|s| s.name.clone()).collect()
         };
-        let local = Arc::new(local(body));
-        if globals(was) != globals(body) || function.local.touched != local.touched {
+        let new = read_function(body, function.weak, None)?;
+        if globals(was) != globals(body) || function.local.touched != new.local.touched {
             return None;
         }
-        let new = Function {
-            name: symbol.name.clone(),
-            body: body.clone(),
-            ty: symbol.ty,
-            returns: returned(body, symbol.ty)?,
-            shape: if function.weak { None } else { shape(body) },
-            local,
-            summary: Summary::default(),
-            weak: function.weak,
-            key: 0,
+        // and which names the same functions of other files
+        let of_others = |f: &Function| -> Vec<Arc<str>> {
+            f.local.calls.iter().filter(|n| others.define(n)).cloned().collect()
         };
+        if of_others(function) != of_others(&new) {
+            return None;
+        }
         let mut program = Inner {
             functions: self.inner.functions.clone(),
             globals: self.inner.globals.clone(),
             constants: self.inner.constants.clone(),
             watch: Watch::default(),
             bodies: bodies.iter().map(|b| (*b).clone()).collect(),
+            linkages: self.inner.linkages.clone(),
+            others: others.clone(),
+            beside: self.inner.beside.clone(),
         };
         program.functions.insert(new.name.clone(), Known::One(Arc::new(new)));
         for (id, s) in body.symbols.iter_ids() {
@@ -190,8 +203,13 @@ impl Program {
             }
         }
         program.summarize(&self.inner);
-        program.watch = Watch::of(program.all(), self.watch(), |name| self.function(name));
+        program.watch = Watch::of(program.watched(), self.watch(), |name| self.function(name));
         Some(Program { inner: Arc::new(program) })
+    }
+
+    /// The names that a file leaves to others.
+    pub fn names_wanted<'a>(file: impl IntoIterator<Item = FilePart<'a>>) -> Vec<Arc<str>> {
+        Link::wanted(&OwnFile::of(file))
     }
 
     /// Whether no function is known.
@@ -233,6 +251,11 @@ impl Program {
         }
     }
 
+    /// A function's text with the values of constants in place of their names, where they are literals.
+    pub fn with_constants(&self, body: &Arc<Body>) -> Arc<Body> {
+        written_out(body, |name| self.constant(name)).map_or_else(|| body.clone(), Arc::new)
+    }
+
     /// What a function of the program does.
     pub fn summary(&self, name: &str) -> Option<&Summary> {
         self.function(name).map(|f| &f.summary)
@@ -243,9 +266,51 @@ impl Program {
         self.function(name).map(|f| &f.body)
     }
 
-    /// Every function with what it does, by name: with [`Summary::calls`] the call graph.
+    /// Where a function of another file is written; `None` for those of the file itself and for what is not known.
+    pub fn defined_in(&self, name: &str) -> Option<&DefinedIn> {
+        self.function(name)?.home.as_deref()
+    }
+
+    /// Whether the file itself uses every function and file-scope variable that a body uses: then it can be written there.
+    pub(crate) fn can_say(&self, body: &Body) -> bool {
+        let of_file = |s: &&term::Symbol| matches!(s.storage, Storage::Function | Storage::Global { .. });
+        let own = self.inner.bodies.iter().flat_map(|b| b.symbols.iter().filter(of_file));
+        let here: FxHashSet<&Arc<str>> = own.map(|s| &s.name).collect();
+        body.symbols.iter().filter(of_file).all(|s| s.name == body.name || here.contains(&s.name))
+    }
+
+    /// Where other files were looked for: continues "defined in no file of".
+    pub fn searched(&self) -> Option<&str> {
+        self.inner.others.searched()
+    }
+
+    /// Why a function that other files have is not taken for theirs.
+    pub fn unlinked(&self, name: &str) -> Option<&Unlinked> {
+        match self.inner.functions.get(name)? {
+            Known::Not(why) => Some(why),
+            Known::One(_) | Known::Several => None,
+        }
+    }
+
+    /// The functions of other files that the file reaches, and the declarations of the variables which these use, by name:
+    /// with the file's own bodies all that runs when its functions do.
+    pub fn other_bodies(&self) -> Vec<Arc<Body>> {
+        let mut linked: Vec<&Function> = self.inner.all().filter(|f| f.home.is_some()).collect();
+        linked.sort_by(|a, b| a.name.cmp(&b.name));
+        let declared = self.inner.others.declarations(linked.iter().map(|f| &*f.body));
+        linked.iter().map(|f| f.body.clone()).chain(declared).collect()
+    }
+
+    /// The files whose functions the file reaches, or whose variables these use.
+    pub fn other_files(&self) -> Vec<Arc<OtherFile>> {
+        let linked = || self.inner.all().filter(|f| f.home.is_some());
+        self.inner.others.used(linked().map(|f| &*f.body))
+    }
+
+    /// Every function of the file with what it does, by name: with [`Summary::calls`] the call graph.
     pub fn functions(&self) -> Vec<(&Arc<str>, &Summary)> {
-        let mut out: Vec<_> = self.inner.all().map(|f| (&f.name, &f.summary)).collect();
+        let own = self.inner.all().filter(|f| f.home.is_none());
+        let mut out: Vec<_> = own.map(|f| (&f.name, &f.summary)).collect();
         out.sort_by(|a, b| a.0.cmp(b.0));
         out
     }
@@ -271,9 +336,19 @@ impl Program {
         self.inner.watch.key(&body.name).hash(&mut h);
         for n in names {
             match self.inner.functions.get(n) {
-                Some(Known::One(f)) => (n, f.key).hash(&mut h),
+                Some(Known::One(f)) => {
+                    (n, f.key).hash(&mut h);
+                    if f.home.is_some() || f.doubt != 0 {
+                        (&f.home, f.doubt).hash(&mut h);
+                    }
+                }
                 Some(Known::Several) => (n, 1u8).hash(&mut h),
-                None => {}
+                Some(Known::Not(why)) => (n, why).hash(&mut h),
+                None => {
+                    if let Some(searched) = self.inner.others.searched() {
+                        (n, searched).hash(&mut h);
+                    }
+                }
             }
         }
         h.finish()
@@ -303,14 +378,19 @@ impl Inner {
     fn all(&self) -> impl Iterator<Item = &Function> {
         self.functions.values().filter_map(|k| match k {
             Known::One(f) => Some(&**f),
-            Known::Several => None,
+            Known::Several | Known::Not(_) => None,
         })
+    }
+
+    /// Whoever may look at what the functions leave behind.
+    fn watched(&self) -> impl Iterator<Item = &Function> {
+        self.all().chain(self.beside.iter().map(|f| &**f))
     }
 
     fn function(&self, name: &str) -> Option<&Function> {
         match self.functions.get(name)? {
             Known::One(f) => Some(f),
-            Known::Several => None,
+            Known::Several | Known::Not(_) => None,
         }
     }
 
@@ -318,11 +398,15 @@ impl Inner {
     fn affected(&self, before: &Inner) -> Vec<Arc<str>> {
         let same = |name: &str| match (self.functions.get(name), before.functions.get(name)) {
             (Some(Known::One(new)), Some(Known::One(old))) => Arc::ptr_eq(new, old),
-            (None, None) | (Some(Known::Several), Some(Known::Several)) => true,
-            _ => false,
+            (None, None) => true,
+            (Some(Known::One(_)), _) | (_, Some(Known::One(_))) | (None, _) | (_, None) => false,
+            _ => true,
         };
         let mut callers: FxHashMap<&str, Vec<&Arc<str>>> = FxHashMap::default();
         let mut open: Vec<&Arc<str>> = Vec::new();
+        // what is said of what is not known is said anew
+        let elsewhere = !OtherFiles::are_same(&self.others, &before.others);
+        let same = |name: &str| same(name) && !(elsewhere && self.function(name).is_none());
         for f in self.all() {
             for called in &f.local.calls {
                 callers.entry(called).or_default().push(&f.name);
@@ -340,6 +424,29 @@ impl Inner {
         let mut out: Vec<Arc<str>> = out.into_iter().collect();
         out.sort();
         out
+    }
+
+    /// A number for what is said of other files about functions that these names mean; 0 where nothing is.
+    fn doubt(&self, called: &[&Arc<str>]) -> u64 {
+        let mut h = FxHasher::default();
+        let mut any = false;
+        for c in called {
+            match self.functions.get(*c) {
+                Some(Known::One(f)) if f.home.is_none() && f.doubt == 0 => continue,
+                Some(Known::One(f)) => (c, &f.home, f.doubt).hash(&mut h),
+                Some(Known::Not(why)) => (c, why).hash(&mut h),
+                Some(Known::Several) | None => match self.others.searched() {
+                    Some(searched) => (c, searched).hash(&mut h),
+                    None => continue,
+                },
+            }
+            any = true;
+        }
+        if any {
+            h.finish() | 1
+        } else {
+            0
+        }
     }
 
     /// Summaries from callees to callers, the functions of a recursion together. A summary is made of the bodies of its
@@ -365,10 +472,11 @@ impl Inner {
                 .collect();
             called.sort();
             called.dedup();
-            for c in called {
+            for &c in &called {
                 (c, self.function(c).map(|f| f.key)).hash(&mut outer);
             }
             let outer = outer.finish();
+            let doubt = self.doubt(&called);
             let meaning: Vec<u64> =
                 group.iter().filter_map(|n| self.function(n)).map(|f| f.local.meaning).collect();
             for (name, summary) in group.iter().zip(summaries) {
@@ -384,6 +492,7 @@ impl Inner {
                     f.local.signature.hash(&mut h);
                     f.key = h.finish();
                     f.summary = summary;
+                    f.doubt = doubt;
                 }
             }
         }
@@ -392,13 +501,6 @@ impl Inner {
 
 fn with_room<K, V>(room: usize) -> FxHashMap<K, V> {
     FxHashMap::with_capacity_and_hasher(room, rustc_hash::FxBuildHasher)
-}
-
-fn returned(body: &Body, ty: TypeId) -> Option<TypeId> {
-    match body.types.kind(ty) {
-        TypeKind::Function { ret, .. } => Some(*ret),
-        _ => None,
-    }
 }
 
 /// Strongly connected components of the call graph, callees first (Tarjan, SIAM J. Comput. 1(2), 1972). Not recursive:

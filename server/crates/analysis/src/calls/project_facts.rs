@@ -3,8 +3,11 @@
 //! A term that came out of a call becomes the call; what has no name in the body (a variable of the called function) is
 //! left out where it does not matter, and makes the answer unknown where it does.
 
+use std::sync::Arc;
+
 use term::TermId;
 
+use crate::calls::files::plain_name;
 use crate::calls::inline::Expanded;
 use crate::{
     Condition, ConditionKind, Control, Dependence, Facts, LoopFacts, MetBy, Object, Obstacle, ObstacleKind,
@@ -14,6 +17,14 @@ use crate::{
 pub(crate) fn settle(e: &Expanded, facts: &mut Facts) {
     for id in facts.loops.ids().collect::<Vec<_>>() {
         one(e, &mut facts.loops[id]);
+    }
+}
+
+/// A name as its file has it.
+fn plain(name: &Arc<str>) -> Arc<str> {
+    match plain_name(name) {
+        same if same.len() == name.len() => name.clone(),
+        plain => plain.into(),
     }
 }
 
@@ -40,7 +51,7 @@ fn one(e: &Expanded, l: &mut LoopFacts) {
     for r in &l.reductions {
         if !e.is_own_symbol(r.object.symbol) {
             let at = e.came_with(r.object.symbol).unwrap_or(r.place);
-            let name = e.body.symbols[r.object.symbol].name.clone();
+            let name = plain(&e.body.symbols[r.object.symbol].name);
             let kind = match e.caller_of(at).or_else(|| e.caller_of(r.place)) {
                 Some(function) => ObstacleKind::Call { function, why: TroubleKind::State, name },
                 None => ObstacleKind::NotUnderstood,
@@ -271,8 +282,8 @@ fn foreign(e: &Expanded, o: &Obstacle) -> Option<(ObstacleKind, TermId)> {
         _ => why,
     };
     let said = match &o.kind {
-        ObstacleKind::Call { name, .. } if !name.is_empty() => name.clone(),
-        _ => e.body.symbols[symbol].name.clone(),
+        ObstacleKind::Call { name, .. } if !name.is_empty() => plain(name),
+        _ => plain(&e.body.symbols[symbol].name),
     };
     // a path came with the first call in which it stands
     let leads = |t: TermId| e.body.path_of(t).is_some_and(|p| p.own == symbol || p.family == symbol);
@@ -292,7 +303,7 @@ fn object(e: &Expanded, o: &mut Object, at: TermId) {
     if let Some(s) = e.own_symbol(o.symbol) {
         o.symbol = s;
     } else {
-        let name = e.body.symbols[o.symbol].name.clone();
+        let name = plain(&e.body.symbols[o.symbol].name);
         if let Some(f) = e.caller_of(at) {
             o.symbol = f;
             o.fields.insert(0, name);

@@ -51,11 +51,11 @@ impl Watch {
             let same = lookers == before.lookers[k];
             let look = Look { what, through: &lookers };
             // Who uses a function calls it there, as far as is seen.
-            let mut left: FxHashMap<&str, &[Arc<str>]> = FxHashMap::default();
+            let mut left: FxHashMap<&str, Vec<&[Arc<str>]>> = FxHashMap::default();
             let mut left_by: Vec<(&Arc<str>, Fates)> = Vec::new();
             for f in &functions {
                 if !f.local.mentions.concerns(k, &lookers) {
-                    left.insert(&f.name, &f.local.mentions.used);
+                    left.entry(&f.name).or_default().push(&f.local.mentions.used);
                     continue;
                 }
                 let old = earlier(&f.name).filter(|o| same && Arc::ptr_eq(&o.body, &f.body));
@@ -64,25 +64,29 @@ impl Watch {
             }
             let mut seen: FxHashSet<Arc<str>> = FxHashSet::default();
             let mut open: Vec<Arc<str>> = Vec::new();
-            let mut by_user: FxHashMap<&str, &Fates> = FxHashMap::default();
+            // functions of several files may have one name
+            let mut by_user: FxHashMap<&str, Vec<&Fates>> = FxHashMap::default();
             for (user, all) in &left_by {
                 open.extend(all.iter().filter(|(_, fate)| *fate == Fate::Seen).map(|(used, _)| used.clone()));
-                by_user.insert(user, all);
+                by_user.entry(user).or_default().push(all);
             }
             while let Some(user) = open.pop() {
                 if seen.contains(&user) {
                     continue;
                 }
-                let fates = by_user.get(&*user).into_iter().flat_map(|all| all.iter());
+                let fates = by_user.get(&*user).into_iter().flatten().flat_map(|all| all.iter());
                 open.extend(fates.filter(|(_, fate)| *fate == Fate::Left).map(|(used, _)| used.clone()));
-                open.extend(left.get(&*user).into_iter().flat_map(|used| used.iter().cloned()));
+                let used = left.get(&*user).into_iter().flatten();
+                open.extend(used.flat_map(|used| used.iter().cloned()));
                 seen.insert(user);
             }
             match what {
                 What::Errno => out.errno = seen,
                 What::Exceptions => out.exceptions = seen,
             }
-            out.fates[k] = left_by.into_iter().map(|(name, all)| (name.clone(), all)).collect();
+            for (name, all) in left_by {
+                out.fates[k].entry(name.clone()).or_insert(all);
+            }
             out.lookers[k] = lookers;
         }
         let mut all: Vec<&Arc<str>> = out.lookers.iter().flatten().collect();

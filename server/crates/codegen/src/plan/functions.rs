@@ -82,6 +82,7 @@ fn add(
         return fail(FunctionTrouble::Operation);
     }
     let Some(body) = program.body(name) else { return fail(FunctionTrouble::Unknown) };
+    let body = &program.with_constants(body);
     let mut look = Look { body, records: Vec::new(), calls: Vec::new() };
     if let Err(why) = look.function() {
         return fail(why);

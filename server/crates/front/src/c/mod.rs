@@ -10,6 +10,7 @@ mod call;
 mod choices;
 pub(crate) mod cut;
 mod decl;
+pub(crate) mod defines;
 pub(crate) mod dialect;
 pub(crate) mod env;
 mod expr;
@@ -499,7 +500,9 @@ impl<'a> Lower<'a> {
         self.b.symbols[symbol].ty = ty;
         let mut attributes = self.specifier_attributes(node, Some(body));
         attributes.weak |= self.declared_weak(&name);
-        self.export_function(&name, ty, spec.is_static, attributes.weak);
+        // one that was declared `static` is so without the word (C11 6.2.2p5)
+        let is_static = spec.is_static || self.declared_internal(&name);
+        self.export_function(&name, ty, is_static, attributes.weak);
         let promises = self.promises_before(self.base);
         self.promise(None, promises);
         // The body's block shares the parameters' scope (C11 6.2.1p4).
@@ -518,7 +521,7 @@ impl<'a> Lower<'a> {
         let list = self.statement(Op::List, items, body);
         let void = self.b.types.void();
         let root = self.b.term(Op::Function(symbol), vec![params.list, list], void, whole);
-        (ItemKind::Function, name, root, spec.is_static)
+        (ItemKind::Function, name, root, is_static)
     }
 
     fn export_function(&mut self, name: &Arc<str>, ty: TypeId, internal: bool, weak: bool) {
@@ -532,6 +535,11 @@ impl<'a> Lower<'a> {
     /// Whether an earlier declaration calls the function weak.
     fn declared_weak(&self, name: &str) -> bool {
         self.env.name(name).is_some_and(|e| matches!(e.what, Exported::Function { weak: true, .. }))
+    }
+
+    /// Whether an earlier declaration makes the function the file's own.
+    fn declared_internal(&self, name: &str) -> bool {
+        self.env.name(name).is_some_and(|e| matches!(e.what, Exported::Function { internal: true, .. }))
     }
 
     /// A function whose body is left aside: its name and type are known all the same.

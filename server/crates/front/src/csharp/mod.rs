@@ -18,6 +18,7 @@ pub(crate) static ROW: Row = Row {
     comments: Comments { line: "//", block: Some(("/*", "*/")) },
     kernels: false,
     offloads: false,
+    linked: &[],
     compiler: None,
     quotes: None,
     front: &CSharp,

@@ -36,6 +36,7 @@ pub(crate) static ROW: Row = Row {
     comments: COMMENTS,
     kernels: true,
     offloads: false,
+    linked: &[],
     compiler: Some(Compiler { standard: Standard::Cpp, reads_all: false, besides: DEFINES }),
     quotes: Some(quoted),
     front: &Family(&DIALECT),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use analysis::{KernelFacts, KernelLaunch};
 use rustc_hash::FxHashSet;
-use term::{Body, Op};
+use term::{Body, Op, Storage};
 
 use super::launch_of;
 use crate::check::Tier;
@@ -107,6 +107,10 @@ pub(crate) fn called(doc: &Doc, body: &Body) -> u64 {
         }
         if let Some(b) = doc.program().body(&name) {
             sum = sum.wrapping_add(b.hash.rotate_left(17));
+            // constants are written out in copies of it
+            let variables = b.symbols.iter().filter(|s| matches!(s.storage, Storage::Global { .. }));
+            let texts = variables.map(|s| doc.program().text_of(&s.name).rotate_left(23));
+            sum = texts.fold(sum, u64::wrapping_add);
             open.extend(names_called(b));
         }
     }

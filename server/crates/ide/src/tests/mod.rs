@@ -18,6 +18,7 @@ mod offloading;
 mod pages;
 mod pairs;
 mod parts;
+mod projects;
 mod promises;
 mod reports;
 mod robust;

@@ -162,8 +162,9 @@ impl Both<'_> {
     ) -> Result<(Option<Trial>, String), Failed> {
         let Both { doc, options, share, cancel, .. } = *self;
         let body = self.view.body();
-        let offloaded = Program::of(bodies(&self.rewritten).chain(self.device.iter().flat_map(bodies)));
-        let original = Program::of(bodies(doc.unit()));
+        let rewritten = bodies(&self.rewritten).chain(self.device.iter().flat_map(bodies));
+        let offloaded = Program::of(rewritten.chain(doc.other_bodies()));
+        let original = Program::of(bodies(doc.unit()).chain(doc.other_bodies()));
         let rounded = self.sums.as_ref().is_some_and(|s| s.may_decide(&original, &body.name));
         let signature = inputs::signature(body).map_err(|why| Failed {
             why: format!("Nothing was compared, because {why}."),
@@ -272,12 +273,9 @@ impl Both<'_> {
     ) -> Option<Trial> {
         let o = self.doc.options();
         let mut trial = collector.finish(self.doc.source(), host, kernels, (self.sums.is_some(), rounded))?;
-        let defined = |(n, v): &(String, Option<String>)| match v {
-            Some(v) => format!("-D{n}={v}"),
-            None => format!("-D{n}"),
-        };
-        trial.defines = o.defines.iter().map(defined).collect();
-        trial.defines.extend(o.undefines.iter().map(|n| format!("-U{n}")));
+        trial.defines = native::defines(o);
+        let used = o.project.as_ref().map(|p| p.used(self.doc.program())).unwrap_or_default();
+        trial.parts = used.into_iter().map(|f| native::part(f)).collect();
         Some(trial)
     }
 
@@ -297,8 +295,9 @@ impl Both<'_> {
         options.given.retain(|g| sizes.contains(&g.0.as_str()));
         let allowed = options.steps.saturating_mul(ALL_RUNS).min(share.budget.left());
         let total = Budget::with_cancel(allowed, cancel.clone());
-        let original = Program::of(original);
-        let offloaded = Program::of(rewritten.chain(self.device.iter().flat_map(bodies)));
+        let original = Program::of(original.chain(doc.other_bodies()));
+        let device = self.device.iter().flat_map(bodies);
+        let offloaded = Program::of(rewritten.chain(device).chain(doc.other_bodies()));
         let sides = Sides { options: &options, ..self.sides(original, offloaded, &parts.signature, &total) };
         let mut tried = Tried {
             doc,

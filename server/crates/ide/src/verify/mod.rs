@@ -168,7 +168,7 @@ pub fn verify(ask: &Ask, findings: &Findings, which: &Which, options: &VerifyOpt
 /// Names of the integers of the chosen loops' functions that [`VerifyOptions::given`] may hold.
 pub fn given_names(ask: &Ask, findings: &Findings, which: &Which) -> Vec<String> {
     let doc = &ask.doc;
-    let program = Program::of(bodies(doc.unit()));
+    let program = Program::of(bodies(doc.unit()).chain(doc.other_bodies()));
     let mut out: Vec<String> = Vec::new();
     for l in crate::offload::choose(findings, which) {
         let Some(view) = findings.view(ask, l.item) else { continue };
@@ -396,12 +396,12 @@ pub(crate) fn same_but(view: &FunctionView, beside: &Beside, how: How, options: 
         Ok(s) => s,
         Err(why) => return Sameness::NotTried(format!("{why}.")),
     };
-    let mut offloaded = Program::of(bodies(host));
+    let mut offloaded = Program::of(bodies(host).chain(doc.other_bodies()));
     for u in kernels {
         offloaded.add_kernels(bodies(u));
     }
     let sides = Sides {
-        original: Program::of(bodies(given.as_ref().unwrap_or(doc.unit()))),
+        original: Program::of(bodies(given.as_ref().unwrap_or(doc.unit())).chain(doc.other_bodies())),
         offloaded,
         function: &body.name,
         signature: &signature,

@@ -17,12 +17,24 @@ const DRIVER: &str = include_str!("driver.c");
 /// What the program's own `main` is called.
 const USERS_MAIN: &str = "ww_users_main";
 
+/// A file of the program that both call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TrialPart {
+    pub text: String,
+    /// See [`crate::ProjectFile::place`].
+    pub place: String,
+    /// `-D` and `-U` of its own.
+    pub flags: Vec<String>,
+}
+
 /// What a machine needs to try one loop's offload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trial {
     /// C: the program as it is, and as it was rewritten, each with the function that the driver calls.
     pub original: String,
     pub rewritten: String,
+    /// What both call in other files.
+    pub parts: Vec<TrialPart>,
     /// C++ over the headers in `support`.
     pub kernels: Vec<String>,
     /// The driver's `main`, C.
@@ -165,6 +177,7 @@ impl<'a> Collector<'a> {
         Some(Trial {
             original: format!("{original}\n{call}"),
             rewritten: format!("{rewritten}\n{call}"),
+            parts: Vec::new(),
             kernels: kernels.iter().map(|k| simulate::shim::rewrite(k)).collect(),
             driver: DRIVER.to_owned(),
             include: "ww_cuda_shim.h",
@@ -276,6 +289,22 @@ enum Ran<'a> {
     Ended(u64, &'a [u8], Vec<&'a [u8]>),
     /// How it ended, a phrase.
     Broke(String),
+}
+
+/// `-D` and `-U` as a compiler is told them.
+pub(super) fn defines(o: &crate::Options) -> Vec<String> {
+    let defined = |(n, v): &(String, Option<String>)| match v {
+        Some(v) => format!("-D{n}={v}"),
+        None => format!("-D{n}"),
+    };
+    o.defines.iter().map(defined).chain(o.undefines.iter().map(|n| format!("-U{n}"))).collect()
+}
+
+/// A file of the program beside the document.
+pub(super) fn part(file: &crate::ProjectFile) -> TrialPart {
+    let mut flags = defines(file.options());
+    flags.push(format!("-Dmain={USERS_MAIN}"));
+    TrialPart { text: file.text().to_string(), place: file.place().to_owned(), flags }
 }
 
 impl Trial {

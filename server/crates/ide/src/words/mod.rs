@@ -6,6 +6,7 @@
 mod conditions;
 mod configuration;
 mod dependences;
+mod functions;
 mod mapping;
 mod obstacles;
 mod recurrences;
@@ -28,6 +29,7 @@ pub(crate) use dependences::example_sentence;
 pub(crate) use dependences::{
     access_words, dependence, kind_name, main as main_dependence, remedy, removal, witness,
 };
+pub(crate) use functions::called;
 pub(crate) use mapping::{caution, mappings, prediction, Mappings};
 pub(crate) use obstacles::{obstacle, obstacle_label, unknown_kernels, KernelLimit};
 pub(crate) use recurrences::{recurrence, recurrences};

@@ -3,6 +3,7 @@
 use analysis::{NotCounted, NotReplayed, Obstacle, ObstacleKind, TroubleKind, Watched, Work};
 use term::Op;
 
+use super::functions::{called, why_unknown};
 use super::{condition, plural};
 use crate::function_view::{in_full, FunctionView};
 
@@ -22,7 +23,7 @@ pub(crate) fn obstacle_label(view: &FunctionView, o: &Obstacle) -> String {
         ObstacleKind::UnknownCall(f) => format!("call of {}", view.symbol(*f)),
         ObstacleKind::Call { function, name, .. } => match &**name {
             "" => format!("call of {}", view.symbol(*function)),
-            name => format!("{name} in {}", view.symbol(*function)),
+            name => format!("{} in {}", analysis::plain_name(name), view.symbol(*function)),
         },
         ObstacleKind::IndirectSubscript(term) => view.text(*term),
         ObstacleKind::UnknownPointer(s) => format!("pointer {}", view.symbol(*s)),
@@ -76,11 +77,14 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             let name = view.symbol(*function);
             words(
                 "unknown-call",
-                format!("`{name}`, called on line {line}, may read or write anything"),
+                format!(
+                    "`{name}`, called on line {line}, may read or write anything{}",
+                    why_unknown(view, name)
+                ),
                 &format!("Write what `{name}` computes into the loop, or call it outside."),
             )
         }
-        ObstacleKind::Call { function, why, name } => call(view.symbol(*function), *why, name, line),
+        ObstacleKind::Call { function, why, name } => call(view, view.symbol(*function), *why, name, line),
         ObstacleKind::IndirectCall => words(
             "indirect-call",
             format!("`{text}` on line {line} calls through a pointer, and the function called is not known"),
@@ -306,12 +310,14 @@ fn not_replayed(why: NotReplayed, text: &str, line: u32) -> ObstacleWords {
 }
 
 /// What a called function does that cannot be seen through. `name`: what does it, if not `function` itself.
-fn call(function: &str, why: TroubleKind, name: &str, line: u32) -> ObstacleWords {
+fn call(view: &FunctionView, function: &str, why: TroubleKind, name: &str, line: u32) -> ObstacleWords {
+    let by = called(view, function);
     let who = match name {
-        "" => format!("`{function}`, called on line {line},"),
-        _ => format!("`{name}`, called from `{function}` on line {line},"),
+        "" => format!("{by}, called on line {line},"),
+        _ if why == TroubleKind::UnknownCall => format!("`{name}`, called from {by} on line {line},"),
+        _ => format!("{}, called from {by} on line {line},", called(view, name)),
     };
-    let variable = format!("`{name}`, which `{function}` uses (called on line {line}),");
+    let variable = format!("`{}`, which {by} uses (called on line {line}),", analysis::plain_name(name));
     let of = |kind: &'static str, reason: String, remedy: &str| ObstacleWords {
         kind,
         reason,
@@ -325,12 +331,15 @@ fn call(function: &str, why: TroubleKind, name: &str, line: u32) -> ObstacleWord
         ),
         TroubleKind::UnknownCall => of(
             "unknown-call",
-            format!("{who} may read or write anything"),
+            format!(
+                "{who} may read or write anything{}",
+                why_unknown(view, if name.is_empty() { function } else { name })
+            ),
             "Its text was not read: move the call out of the loop, or its function into this file.",
         ),
         TroubleKind::IndirectCall => of(
             "indirect-call",
-            format!("`{function}`, called on line {line}, calls through a pointer"),
+            format!("{by}, called on line {line}, calls through a pointer"),
             "Call the function by its name, or take the call out of the loop.",
         ),
         TroubleKind::Ordered => of(

@@ -1,7 +1,9 @@
 //! Why a parallel loop gets no kernel, in words, and what would help.
 
+use analysis::plain_name;
 use codegen::{FunctionTrouble, NextStep, Reason, RefusalKind};
 
+use super::functions::{called, why_unknown};
 use crate::function_view::FunctionView;
 
 /// "`printf` on line 4 has no version for the GPU. Write …"
@@ -34,10 +36,15 @@ pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
             format!("`{}` is used without all its subscripts on line {line}", name(*s))
         }
         RefusalKind::NoDeviceVersion(s) => {
-            format!("`{}`, called on line {line}, has no version for the GPU", name(*s))
+            let why = match view.body().library.contains(s) {
+                true => String::new(),
+                false => why_unknown(view, name(*s)),
+            };
+            format!("`{}`, called on line {line}, has no version for the GPU{why}", name(*s))
         }
         RefusalKind::Function(f, who, why) => {
-            format!("`{}`, called on line {line}, {}", name(*f), function(name(*f), who, why))
+            let by = called(view, name(*f));
+            format!("{by}, called on line {line}, {}", function(view, name(*f), who, why))
         }
         RefusalKind::IndirectCall => format!("{text} on line {line} does not call a function by its name"),
         RefusalKind::VariableLengthLocal(s) => {
@@ -135,14 +142,16 @@ fn next_step(step: NextStep) -> &'static str {
 }
 
 /// Why a called function cannot be printed for the GPU: continues "`f`, called on line 3, …".
-fn function(called: &str, who: &str, why: &FunctionTrouble) -> String {
+fn function(view: &FunctionView, by: &str, who: &str, why: &FunctionTrouble) -> String {
     let what = match why {
-        FunctionTrouble::Unknown => "is a function whose text was not read".to_owned(),
+        FunctionTrouble::Unknown => {
+            format!("is a function whose text was not read{}", why_unknown(view, who))
+        }
         FunctionTrouble::NotUnderstood => "has a place that was not understood".to_owned(),
         FunctionTrouble::Recursion => "may call itself, and a kernel's stack has a bound".to_owned(),
-        FunctionTrouble::Global(v) => format!("uses `{v}`, a variable of the host's memory"),
+        FunctionTrouble::Global(v) => format!("uses `{}`, a variable of the host's memory", plain_name(v)),
         FunctionTrouble::State(v) => format!("keeps `{v}` from one call to the next"),
-        FunctionTrouble::Calls(f) => format!("calls `{f}`, which has no version for the GPU"),
+        FunctionTrouble::Calls(f) => format!("calls `{}`, which has no version for the GPU", plain_name(f)),
         FunctionTrouble::Type => "uses a type that kernels cannot have".to_owned(),
         FunctionTrouble::Pointer => {
             "keeps a pointer in memory, hands one back or takes one of another kind".to_owned()
@@ -150,8 +159,8 @@ fn function(called: &str, who: &str, why: &FunctionTrouble) -> String {
         FunctionTrouble::ControlFlow => "has a `goto`".to_owned(),
         FunctionTrouble::Operation => "has an operation that kernels are not written with".to_owned(),
     };
-    match who == called {
+    match who == by {
         true => what,
-        false => format!("calls `{who}`, which {what}"),
+        false => format!("calls {}, which {what}", called(view, who)),
     }
 }

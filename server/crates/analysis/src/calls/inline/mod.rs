@@ -337,6 +337,10 @@ impl Expander<'_> {
         if chain.contains(&function.name) {
             return false;
         }
+        // large ones become text of this file, which must be able to say their names
+        if self.is_large && function.home.is_some() && !program.can_say(&function.body) {
+            return false;
+        }
         let of_large = match self.is_large && function.shape.is_none() && !function.weak {
             true => shape_within(&function.body, MAX_LARGE),
             false => None,

@@ -1,0 +1,193 @@
+//! The program around a document: other files that it may name functions and variables of.
+//!
+//! A [`ProjectFile`] is made once for each text of a file, a [`Project`] of those that a document reaches; both are immutable. Which
+//! files there are, and when they change, is the shell's business: it opens files, and asks here which of them it needs.
+
+use std::sync::Arc;
+
+use analysis::{FilePart, Linkage, OtherFile, OtherFiles};
+use base::CancelToken;
+use front::{Item, ItemKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+use text::{LineIndex, Text};
+
+use crate::{Language, Options};
+
+/// What a file may define for others, by the look of its text: enough to know whether it is worth reading.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FileNames {
+    names: FxHashSet<Arc<str>>,
+    watches: bool,
+}
+
+impl FileNames {
+    /// Those of a text.
+    pub fn of(text: &str) -> FileNames {
+        let watches = analysis::watched_words().iter().any(|w| text.contains(&**w));
+        FileNames { names: front::may_define(text), watches }
+    }
+    /// Those that were found in the text before.
+    pub fn known<'a>(names: impl Iterator<Item = &'a str>, watches: bool) -> FileNames {
+        FileNames { names: names.map(Arc::from).collect(), watches }
+    }
+    /// All names, in order.
+    pub fn all(&self) -> Vec<String> {
+        let mut all: Vec<String> = self.names.iter().map(|n| n.to_string()).collect();
+        all.sort();
+        all
+    }
+    /// Whether the file may define this name.
+    pub fn may_define(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+    /// Whether it may look at what functions of other files leave behind (`errno`, floating-point exceptions), or change how they
+    /// round.
+    pub fn watches(&self) -> bool {
+        self.watches
+    }
+}
+
+/// A file of a program, read.
+#[derive(Debug)]
+pub struct ProjectFile {
+    file: Arc<OtherFile>,
+    text: Text,
+    options: Options,
+    place: String,
+}
+
+impl ProjectFile {
+    /// Reads a file. `name`: as people know it, which no other file of the program has; `place`: as whoever asks for its text knows it.
+    /// `None`: called off.
+    pub fn read(
+        language: Language,
+        (name, place): (&str, &str),
+        text: Text,
+        options: Options,
+        cancel: &CancelToken,
+    ) -> Option<ProjectFile> {
+        let parsed = front::Parsed::parse(language, text.to_string());
+        let unit = front::lower_until(&parsed, &options.to_front(), &mut front::Memo::new(), cancel)?;
+        let file = OtherFile::of(name, name, parts(&unit, parsed.text(), true));
+        Some(ProjectFile { file: Arc::new(file), text, options, place: place.to_owned() })
+    }
+    /// As people know it.
+    pub fn name(&self) -> &str {
+        self.file.name()
+    }
+    /// Its text.
+    pub fn text(&self) -> &Text {
+        &self.text
+    }
+    /// The options it was read with.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+    /// As whoever asked for it knows it.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+    /// Whether it defines the name for others.
+    pub fn defines(&self, name: &str) -> bool {
+        self.file.defines(name)
+    }
+    /// The names of other files that its definition of `name` needs.
+    pub fn needs(&self, name: &str) -> Vec<Arc<str>> {
+        self.file.needs(name)
+    }
+    /// Those that any of its definitions needs.
+    pub fn all_needs(&self) -> Vec<Arc<str>> {
+        self.file.all_needs()
+    }
+}
+
+/// Files around a document.
+#[derive(Clone, Debug)]
+pub struct Project {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    others: Arc<OtherFiles>,
+    near: Vec<Arc<ProjectFile>>,
+    far: Vec<Arc<ProjectFile>>,
+}
+
+impl Project {
+    /// The files that a document reaches: those of its folder, and others of its program. `searched`: where was looked, a phrase that
+    /// continues "defined in no file of".
+    pub fn of(near: Vec<Arc<ProjectFile>>, far: Vec<Arc<ProjectFile>>, searched: &str) -> Project {
+        let files = |of: &[Arc<ProjectFile>]| of.iter().map(|f| f.file.clone()).collect::<Vec<_>>();
+        let others = Arc::new(OtherFiles::of(&files(&near), &files(&far), searched));
+        Project { inner: Arc::new(Inner { others, near, far }) }
+    }
+    /// The files that a program uses of these.
+    pub(crate) fn used(&self, program: &analysis::Program) -> Vec<&Arc<ProjectFile>> {
+        let used = program.other_files();
+        let all = self.inner.near.iter().chain(&self.inner.far);
+        all.filter(|f| used.iter().any(|u| Arc::ptr_eq(u, &f.file))).collect()
+    }
+    pub(crate) fn others(&self) -> &Arc<OtherFiles> {
+        &self.inner.others
+    }
+}
+
+/// The same files, read once.
+impl PartialEq for Project {
+    fn eq(&self, other: &Project) -> bool {
+        let same = |a: &[Arc<ProjectFile>], b: &[Arc<ProjectFile>]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| Arc::ptr_eq(a, b))
+        };
+        let (a, b) = (&*self.inner, &*other.inner);
+        Arc::ptr_eq(&self.inner, &other.inner)
+            || a.others.searched() == b.others.searched() && same(&a.near, &b.near) && same(&a.far, &b.far)
+    }
+}
+impl Eq for Project {}
+
+/// The bodies of a unit that stands alone: who can name them does not matter.
+pub(crate) fn alone(unit: &front::Unit) -> Vec<FilePart<'_>> {
+    let items = unit.items.iter().chain(unit.included.iter().map(|i| &i.item));
+    items.map(|i| FilePart::external(&i.body)).collect()
+}
+
+/// The bodies of a unit with who can name them. `lines`: and where they are.
+pub(crate) fn parts<'a>(unit: &'a front::Unit, text: &'a str, lines: bool) -> Vec<FilePart<'a>> {
+    let index = lines.then(|| LineIndex::new(text));
+    let mut of_headers: FxHashMap<front::HeaderId, LineIndex> = FxHashMap::default();
+    let own = unit.items.iter().map(|item| {
+        let line = index.as_ref().map_or(0, |i| i.line_of(item.span.start) + 1);
+        FilePart { body: &item.body, header: None, line, linkage: linkage(item, text) }
+    });
+    let mut out: Vec<FilePart<'a>> = own.collect();
+    for included in &unit.included {
+        let (header, item) = (&included.header, &included.item);
+        let line = match lines {
+            true => {
+                let index = of_headers.entry(header.id()).or_insert_with(|| LineIndex::new(header.text()));
+                index.line_of(item.span.start) + 1
+            }
+            false => 0,
+        };
+        let linkage = linkage(item, header.text());
+        out.push(FilePart { body: &item.body, header: Some(header.name()), line, linkage });
+    }
+    out
+}
+
+fn linkage(item: &Item, text: &str) -> Linkage {
+    if item.kind != ItemKind::Function {
+        return Linkage::External;
+    }
+    if item.is_static {
+        return Linkage::Internal;
+    }
+    // a word before the body; one that is not the compiler's makes a call less certain, no more
+    let text = text.get(item.span.range()).unwrap_or("");
+    let head = text.split('{').next().unwrap_or("");
+    match head.contains("inline") || head.contains("INLINE") {
+        true => Linkage::Inline,
+        false => Linkage::External,
+    }
+}
