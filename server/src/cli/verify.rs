@@ -113,6 +113,9 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
             all_same &= one.outcome == ide::Outcome::Same;
             if args.format == Format::Text {
                 print(&format!("{}: {}\n", args.file.display(), sentence(one)))?;
+                for said in one.copies_said() {
+                    print(&format!("    {said}\n"))?;
+                }
             }
             told.push(check(one));
             if is_all && !one.has_kernel {
