@@ -167,13 +167,7 @@ impl Projects {
             }
         }
         // read without the lock: others go on
-        let read = ide::ProjectFile::read(
-            language,
-            (&name, &path.to_string_lossy()),
-            text,
-            options,
-            cancel,
-        )?;
+        let read = ide::ProjectFile::read(language, (&name, &path.to_string_lossy()), text, options, cancel)?;
         let file = Arc::new(read);
         let mut state = self.lock();
         if state.read.len() >= KEPT {

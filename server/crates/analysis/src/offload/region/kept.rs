@@ -134,7 +134,8 @@ impl<'a> Walk<'a> {
                 (true, _) => return trouble(RegionTroubleKind::Part(s), statements[0]),
                 (false, [one]) => Some((*one).clone()),
                 (false, several) => {
-                    // what none of them uses may lie between an empty one and another
+                    // what none of them uses may lie between an empty one and another, and of two that are the same where they
+                    // run one may not
                     let nonempty: Vec<Surely> = several
                         .iter()
                         .map(|(first, last)| {
@@ -143,9 +144,22 @@ impl<'a> Walk<'a> {
                         })
                         .collect();
                     new.extend(nonempty);
+                    let distinct = |of: Vec<Expr>, several: fn(Vec<Expr>) -> Expr| {
+                        let mut all: Vec<Expr> = Vec::new();
+                        for e in of {
+                            if !all.contains(&e) {
+                                all.push(e);
+                            }
+                        }
+                        match all.len() {
+                            1 => all.swap_remove(0),
+                            _ => several(all),
+                        }
+                    };
+                    let last = |e: &&(Expr, Expr)| end(&e.0, &e.1).clone();
                     Some((
-                        Expr::Min(several.iter().map(|e| e.0.clone()).collect()),
-                        Expr::Max(several.iter().map(|e| e.1.clone()).collect()),
+                        distinct(several.iter().map(|e| e.0.clone()).collect(), Expr::Min),
+                        distinct(several.iter().map(last).collect(), Expr::Max),
                     ))
                 }
             };
@@ -286,15 +300,17 @@ fn variable_lengths(body: &Body, mut ty: TypeId, out: &mut Vec<TermId>) {
     }
 }
 
+/// The last element of a part that is not empty.
+fn end<'e>(first: &Expr, last: &'e Expr) -> &'e Expr {
+    match last {
+        // the last of none
+        Expr::Select(_, some, none) if **none == Expr::Add(vec![first.clone(), Expr::Int(-1)]) => some,
+        e => e,
+    }
+}
+
 /// Whether two parts are one where neither is empty.
 fn is_same_part(a: &Option<(Expr, Expr)>, b: &Option<(Expr, Expr)>) -> bool {
-    pub(super) fn end<'e>(first: &Expr, last: &'e Expr) -> &'e Expr {
-        match last {
-            // the last of none
-            Expr::Select(_, some, none) if **none == Expr::Add(vec![first.clone(), Expr::Int(-1)]) => some,
-            e => e,
-        }
-    }
     match (a, b) {
         (Some(a), Some(b)) => a.0 == b.0 && end(&a.0, &a.1) == end(&b.0, &b.1),
         (None, None) => true,
