@@ -91,6 +91,7 @@ impl Projects {
             cancel,
             read: BTreeMap::new(),
             bytes: 0,
+            is_cut: false,
         };
         let mut open = doc.names_wanted();
         open.extend(search.watchers());
@@ -105,7 +106,11 @@ impl Projects {
             return None;
         }
         let of = |files: &[PathBuf]| files.iter().filter_map(|f| search.read.get(f)?.clone()).collect();
-        Some(ide::Project::of(of(&around.near), of(&around.far), &around.searched))
+        let searched = match search.is_cut || around.is_cut {
+            true => format!("{} that were read: there are too many", around.searched),
+            false => around.searched.clone(),
+        };
+        Some(ide::Project::of(of(&around.near), of(&around.far), &searched))
     }
 
     /// The C files below a source root.
@@ -199,6 +204,8 @@ struct Search<'a> {
     cancel: &'a CancelToken,
     read: BTreeMap<PathBuf, Option<Arc<ide::ProjectFile>>>,
     bytes: u64,
+    /// Some were not read.
+    is_cut: bool,
 }
 
 impl Search<'_> {
@@ -240,6 +247,7 @@ impl Search<'_> {
         // beyond the limits a name is one that no file defines
         let length = std::fs::metadata(path).map_or(0, |m| m.len()).min(FILE_BYTES);
         let is_beyond = self.read.len() >= READ_FILES || self.bytes + length > READ_BYTES;
+        self.is_cut |= is_beyond;
         let file = match is_beyond {
             true => None,
             false => self.projects.file((path, self.language), self.root, self.given, self.cancel),

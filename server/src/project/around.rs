@@ -21,6 +21,8 @@ pub struct Around {
     pub root: PathBuf,
     /// Where was looked: continues "defined in no file of".
     pub searched: String,
+    /// There are more than are looked at.
+    pub is_cut: bool,
 }
 
 /// What makes a folder a source root.
@@ -70,9 +72,10 @@ pub fn around(
         files.sort();
         files.dedup();
     }
+    let is_cut = near.len() + far.len() >= FILES;
     far.truncate(FILES.saturating_sub(near.len()));
     near.truncate(FILES);
-    Some(Around { near, far, root, searched })
+    Some(Around { near, far, root, searched, is_cut })
 }
 
 /// Whether a file is one that becomes part of a program by the names in it.

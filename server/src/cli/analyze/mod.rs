@@ -73,10 +73,15 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<Done> {
     let mut paths = Vec::new();
     for path in &args.files {
         // a missing file is told of below
-        match path.is_dir() {
-            true => paths.extend(collect(path)?),
-            false => paths.push(path.clone()),
+        let found = if path.is_dir() { collect(path)? } else { vec![path.clone()] };
+        if found.is_empty() {
+            failed = true;
+            note(&format!(
+                "error: {} is a folder without files in a language that is known.",
+                path.display()
+            ));
         }
+        paths.extend(found);
     }
     for path in &paths {
         match files::read(path) {
