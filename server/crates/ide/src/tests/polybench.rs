@@ -40,8 +40,10 @@ struct Need {
     out: Vec<(String, u64)>,
 }
 
-/// Name, text, sizes and what is needed of each fixture.
-fn fixtures() -> Vec<(String, String, Vec<(String, i128)>, Need)> {
+/// Name, text, sizes, and what is needed.
+type Fixture = (String, String, Vec<(String, i128)>, Need);
+
+fn fixtures() -> Vec<Fixture> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fixtures/c/polybench");
     let mut paths: Vec<_> =
         std::fs::read_dir(folder).expect("the folder").flatten().map(|e| e.path()).collect();
