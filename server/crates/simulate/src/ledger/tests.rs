@@ -29,7 +29,7 @@ impl Story {
         self.ledger.of_device(&self.mem, op, args, value, AT);
     }
 
-    fn to_device(&mut self) {
+    fn copied_in(&mut self) {
         let (host, device) = (address(self.host, 0), address(self.device, 0));
         self.does(DeviceOp::Copy, &[device, host, 8, 1], 0);
     }
@@ -68,7 +68,7 @@ use AccessKind::{Read, Write};
 #[test]
 fn what_is_read_on_the_other_side_is_needed() {
     let mut s = Story::new();
-    s.to_device();
+    s.copied_in();
     s.kernel(Read, (0, 8));
     s.kernel(Write, (0, 8));
     s.back();
@@ -79,7 +79,7 @@ fn what_is_read_on_the_other_side_is_needed() {
 #[test]
 fn what_is_written_before_it_is_read_need_not_come() {
     let mut s = Story::new();
-    s.to_device();
+    s.copied_in();
     s.kernel(Write, (0, 8));
     s.back();
     assert_eq!(s.needed(), [false, true]);
@@ -88,7 +88,7 @@ fn what_is_written_before_it_is_read_need_not_come() {
 #[test]
 fn what_comes_back_unwritten_must_have_gone_there() {
     let mut s = Story::new();
-    s.to_device();
+    s.copied_in();
     s.kernel(Write, (0, 4));
     s.back();
     assert_eq!(s.needed(), [true, true]);
@@ -98,8 +98,8 @@ fn what_comes_back_unwritten_must_have_gone_there() {
 #[test]
 fn a_copy_of_what_is_there_is_not_needed() {
     let mut s = Story::new();
-    s.to_device();
-    s.to_device();
+    s.copied_in();
+    s.copied_in();
     s.kernel(Read, (0, 8));
     s.back();
     assert_eq!(s.needed(), [true, false, false]);
@@ -109,7 +109,7 @@ fn a_copy_of_what_is_there_is_not_needed() {
 #[test]
 fn a_copy_back_that_is_copied_over_is_not_needed() {
     let mut s = Story::new();
-    s.to_device();
+    s.copied_in();
     for _ in 0..3 {
         s.kernel(Read, (0, 8));
         s.kernel(Write, (0, 8));
@@ -121,7 +121,7 @@ fn a_copy_back_that_is_copied_over_is_not_needed() {
 #[test]
 fn newer_values_of_the_other_side_are_missed() {
     let mut s = Story::new();
-    s.to_device();
+    s.copied_in();
     s.kernel(Write, (4, 4));
     s.program(Read, (0, 4));
     assert!(!s.is_stale());
@@ -130,7 +130,7 @@ fn newer_values_of_the_other_side_are_missed() {
     assert!(!stale.by_device && &*stale.array == "a" && stale.offset == 4, "{stale:?}");
 
     let mut s = Story::new();
-    s.to_device();
+    s.copied_in();
     s.program(Write, (0, 4));
     s.kernel(Read, (4, 4));
     assert!(!s.is_stale());
@@ -142,17 +142,17 @@ fn newer_values_of_the_other_side_are_missed() {
 #[test]
 fn older_values_over_newer_ones_are_missed_when_they_are_read() {
     let mut s = Story::new();
-    s.to_device();
+    s.copied_in();
     s.kernel(Write, (0, 8));
-    s.to_device();
+    s.copied_in();
     assert!(!s.is_stale());
     s.kernel(Read, (0, 4));
     assert_eq!(s.ledger.stale()[0].overwritten_by, Some(1));
     // what is written anew is new
     let mut s = Story::new();
-    s.to_device();
+    s.copied_in();
     s.kernel(Write, (0, 8));
-    s.to_device();
+    s.copied_in();
     s.kernel(Write, (0, 8));
     s.back();
     s.program(Read, (0, 8));
@@ -162,7 +162,7 @@ fn older_values_over_newer_ones_are_missed_when_they_are_read() {
 #[test]
 fn what_only_the_device_had_is_lost_with_it() {
     let mut s = Story::new();
-    s.to_device();
+    s.copied_in();
     s.kernel(Write, (0, 4));
     let device = address(s.device, 0);
     s.does(DeviceOp::Free, &[device], 0);
@@ -178,7 +178,7 @@ fn what_only_the_device_had_is_lost_with_it() {
 fn a_copy_on_one_side_hands_on_what_is_known() {
     let mut s = Story::new();
     let room = s.mem.allocate(&"malloc".into(), 8, 1, Space::Global).expect("small");
-    s.to_device();
+    s.copied_in();
     s.kernel(Write, (0, 4));
     let (to, from) = (address(room, 0), address(s.device, 0));
     s.does(DeviceOp::Copy, &[to, from, 8, 2], 0);
