@@ -133,9 +133,10 @@ fn parallel(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
                 lines.extend(words::prediction(view, &m).lines);
             }
         }
-        Some(Planned::Together(kernels)) => {
+        Some(Planned::Together(shared)) => {
             lines.push(format!(
-                "- on the GPU: {kernels} kernels for the loops in it, between which arrays stay there"
+                "- on the GPU: {} kernels for the loops in it, between which arrays stay there",
+                shared.kernels
             ));
         }
         Some(Planned::No(why)) => {
@@ -282,9 +283,9 @@ fn inside(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
             if view.is_offered(inner) { "can run on the GPU" } else { "is parallel" }
         ));
     }
-    if let Some(kernels) = view.together(id) {
+    if let Some(shared) = view.together(id) {
         lines.push(String::new());
-        lines.push(words::together(kernels));
+        lines.push(words::together(view, &shared));
     }
 }
 

@@ -21,7 +21,7 @@ use crate::limits::plans::{
 };
 use crate::lints::is_parallel;
 use crate::offload::Refused;
-use crate::region_plan::with_region;
+use crate::region_plan::{back, with_region};
 use crate::{hints, promises, words, Doc};
 
 /// Why loops in generated text are left alone.
@@ -42,8 +42,25 @@ pub(crate) const HOST_CALLS: [&str; 3] = ["malloc", "free", "memcpy"];
 pub(crate) enum Planned {
     Kernel(Arc<Outline>),
     /// It stays on the host, and so many nests in it become kernels between which arrays stay on the device.
-    Together(usize),
+    Together(Arc<Shared>),
     No(NoKernel),
+}
+
+/// Kernels between which arrays stay on the device.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Shared {
+    pub kernels: usize,
+    pub back: Vec<Back>,
+}
+
+/// A result of a kernel that comes back in every round of a loop that stays on the host.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Back {
+    /// `None`: a variable of a function that is called.
+    pub variable: Option<String>,
+    /// Where the host reads it, from the function's beginning; else where the kernel's loop begins.
+    pub at: u32,
+    pub is_read: bool,
 }
 
 /// Why a loop gets no kernel.
@@ -166,9 +183,9 @@ impl FunctionView<'_> {
     }
 
     /// How many nests of a loop become kernels that share their data, if that is remembered.
-    pub fn together(&self, id: LoopId) -> Option<usize> {
+    pub fn together(&self, id: LoopId) -> Option<Arc<Shared>> {
         match self.remembered_plan(id) {
-            Some(Planned::Together(kernels)) => Some(kernels),
+            Some(Planned::Together(shared)) => Some(shared),
             _ => None,
         }
     }
@@ -232,9 +249,12 @@ impl FunctionView<'_> {
             Ok(outline) => Planned::Kernel(Arc::new(outline)),
             Err(why) => {
                 let statements = [self.of(id).term];
-                let count = |plan: &codegen::RegionPlan, _: &FunctionView| plan.nests.len();
-                match with_region(self, id, &statements, &site, &self.ask.cancel, &counted, count) {
-                    Ok(kernels) => Planned::Together(kernels),
+                let shared = |plan: &codegen::RegionPlan, view: &FunctionView| Shared {
+                    kernels: plan.nests.len(),
+                    back: back(plan, view, self.body()),
+                };
+                match with_region(self, id, &statements, &site, &self.ask.cancel, &counted, shared) {
+                    Ok(shared) => Planned::Together(Arc::new(shared)),
                     // what stands against the loop itself says more
                     Err(_) => Planned::No(why),
                 }

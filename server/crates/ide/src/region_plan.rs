@@ -12,7 +12,7 @@ use term::{Body, Op, Origin, SymbolId, TermId};
 use crate::function_view::FunctionView;
 use crate::lints::is_parallel;
 use crate::memo::FunctionFacts;
-use crate::plans::{input, surroundings_allow, NoKernel, OffloadSite};
+use crate::plans::{input, surroundings_allow, Back, NoKernel, OffloadSite};
 use crate::words;
 
 /// Shows `then` the plan of an offload of statements that stand one behind the other, with kernels for the parallel nests in
@@ -257,6 +257,43 @@ fn name(view: &FunctionView, first: LoopId, is_one: bool) -> String {
         true => format!("{}_{}_{index}", view.doc.name().split('.').next().unwrap_or(""), view.item.name),
         false => format!("{}_{index}", view.item.name),
     }
+}
+
+/// What kernels in loops of the region leave for the host, each with who reads it there. `own`: the function as it is written.
+pub(crate) fn back(plan: &codegen::RegionPlan, view: &FunctionView, own: &Body) -> Vec<Back> {
+    let (body, statements) = (view.body(), &plan.region.statements);
+    let nests: Vec<TermId> = plan.region.nests.iter().map(|&id| view.of(id).term).collect();
+    let mut read: Vec<(SymbolId, TermId)> = Vec::new();
+    let mut stack: Vec<(TermId, bool)> = statements.iter().rev().map(|&t| (t, false)).collect();
+    while let Some((t, is_set)) = stack.pop() {
+        if nests.contains(&t) {
+            continue;
+        }
+        if let (Op::Sym(s), false) = (body.op(t), is_set) {
+            read.push((*s, t));
+        }
+        let sets = *body.op(t) == Op::Assign;
+        stack.extend(body.args(t).iter().enumerate().rev().map(|(k, &a)| (a, sets && k == 0)));
+    }
+    let mut out: Vec<Back> = Vec::new();
+    for (nest, &term) in plan.nests.iter().zip(&nests) {
+        if statements.contains(&term) {
+            continue;
+        }
+        let sums = nest.kernels.iter().flat_map(|k| &k.reductions).filter(|r| !r.cell).map(|r| r.symbol);
+        let chosen = nest.kernels.iter().flat_map(|k| &k.keyed).flat_map(|k| &k.variables).map(|v| v.symbol);
+        for s in sums.chain(chosen) {
+            let reader = read.iter().find(|r| r.0 == s).map(|r| r.1);
+            let at = body.span(reader.unwrap_or(term)).start;
+            let is_own = own.symbols.get(s).is_some_and(|o| *o.name == *view.symbol(s));
+            let variable = is_own.then(|| view.symbol(s).to_owned());
+            let new = Back { variable, at, is_read: reader.is_some() };
+            if !out.contains(&new) {
+                out.push(new);
+            }
+        }
+    }
+    out
 }
 
 /// Why the nests of a stretch cannot share their data on the device: a sentence for the user.

@@ -11,7 +11,7 @@ pub(super) static ACTION: LoopAction =
 
 fn offer(at: &At) -> Option<Action> {
     let l = at.view.of(at.finding.id);
-    let together = at.view.together(at.finding.id);
+    let together = at.view.together(at.finding.id).map(|shared| shared.kernels);
     if !at.view.can_offload() || (!is_parallel(l) && l.mark.is_none() && together.is_none()) {
         return None;
     }

@@ -19,7 +19,7 @@ use rustc_hash::FxHashSet;
 
 use crate::function_view::FunctionView;
 use crate::lints::parallel_inside;
-use crate::plans::NOT_FROM_C;
+use crate::plans::{Back, Shared, NOT_FROM_C};
 use crate::promises;
 use crate::Related;
 
@@ -191,7 +191,8 @@ pub(crate) fn promise_hint(view: &FunctionView, id: LoopId) -> String {
 /// Where parallelism is, if not here.
 fn inner_hint(view: &FunctionView, id: LoopId) -> String {
     let inner = parallel_inside(&view.facts, id);
-    let together = view.together(id).map_or_else(String::new, |kernels| format!(" {}", together(kernels)));
+    let together =
+        view.together(id).map_or_else(String::new, |shared| format!(" {}", together(view, &shared)));
     let Some(first) = inner.first() else {
         return together;
     };
@@ -210,13 +211,23 @@ fn inner_hint(view: &FunctionView, id: LoopId) -> String {
     }
 }
 
-/// That nests of a loop become kernels which share their data.
-pub(crate) fn together(kernels: usize) -> String {
-    let which = match kernels {
+/// That nests of a loop become kernels which share their data, and what comes back in every round.
+pub(crate) fn together(view: &FunctionView, shared: &Shared) -> String {
+    const SHOWN: usize = 2;
+    let which = match shared.kernels {
         1 => "its kernel's arrays stay there from round to round".to_owned(),
         n => format!("its {n} kernels share their arrays there from round to round"),
     };
-    format!("Apply \"Offload to GPU\" to this loop: {which}.")
+    let line = |b: &Back| view.line_column(view.item.span.start + b.at).line;
+    let back = shared.back.iter().take(SHOWN).map(|b| match (&b.variable, b.is_read) {
+        (Some(v), true) => {
+            format!("; `{v}` comes back in each, because line {} reads it on the host", line(b))
+        }
+        (Some(v), false) => format!("; `{v}`, which the loop on line {} leaves, comes back in each", line(b)),
+        (None, _) => format!("; what is called on line {} gives a number that comes back in each", line(b)),
+    });
+    let back: String = back.collect();
+    format!("Apply \"Offload to GPU\" to this loop: {which}{back}.")
 }
 
 /// The places of the first dependence.

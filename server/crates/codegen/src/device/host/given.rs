@@ -434,14 +434,23 @@ impl<'p> Givens<'p> {
     fn is_set_before(&self, s: SymbolId) -> bool {
         let body = self.body();
         let jumps = |t: TermId| matches!(body.op(t), Op::Goto(_) | Op::Label(_) | Op::Switch);
-        let Some(mut at) =
-            self.c.kernel.dims.first().map(|d| d.term).filter(|_| !body.walk(body.root).any(jumps))
-        else {
+        // of a region the first statement
+        let mut at = self.c.kernel.dims.first().map_or(self.c.kernel.body, |d| d.term);
+        if body.walk(body.root).any(jumps) {
             return false;
+        }
+        // `a = b = c` sets both
+        let chain = |t: TermId| {
+            std::iter::successors(Some(t), |&t| match (body.op(t), body.args(t)) {
+                (Op::Assign, &[_, value]) => Some(value),
+                _ => None,
+            })
         };
-        let sets = |&t: &TermId| match (body.op(t), body.args(t).first()) {
-            (Op::Assign, Some(&place)) => body.as_symbol(place) == Some(s),
-            _ => false,
+        let sets = |&t: &TermId| {
+            chain(t).any(|t| match (body.op(t), body.args(t).first()) {
+                (Op::Assign, Some(&place)) => body.as_symbol(place) == Some(s),
+                _ => false,
+            })
         };
         let parents = body.parents();
         while let Some(around) = parents.get(at.0 as usize).copied().flatten() {

@@ -8,7 +8,7 @@
 use std::rc::Rc;
 
 use analysis::{Region, RegionScalar, Surely};
-use term::{intrinsic, strength, BinOp, Op, SymbolId, TermId};
+use term::{intrinsic, strength, BinOp, Op, Origin, SymbolId, TermId};
 
 use super::checks::test;
 use super::{in_c, of_type, Host, HostText, Steps};
@@ -101,7 +101,10 @@ impl Host<'_> {
         let call = self.kernel_call();
         let start = Term::head("_InitCudaKernel", vec![Term::name(&self.kernel.name)]);
         let line = self.plan.site.line;
-        out.push(Term::comment(&format!("The loop on line {line}. 0: it cannot run so.")));
+        let is_loop =
+            self.kernel.dims.first().is_some_and(|d| self.plan.body.origin(d.term) == Origin::Source);
+        let what = if is_loop { "The loop on" } else { "A part of" };
+        out.push(Term::comment(&format!("{what} line {line}. 0: it cannot run so.")));
         out.push(Term::function(
             &["static"],
             "int",
