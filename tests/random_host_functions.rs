@@ -24,7 +24,7 @@ fn judge(seed: u64) -> Tried {
     let doc = Doc::open(ide::Language::C, "host.c", source, Options::default());
     let ask = || ide::Ask::new(&doc, &memo, Tier::Full, &cancel);
     let findings = check(&ask(), &settings).expect("not cancelled");
-    let options = VerifyOptions { cases: 6, seed, steps: 2_000_000, given: Vec::new() };
+    let options = VerifyOptions { cases: 6, seed, steps: 2_000_000, ..Default::default() };
     let mut tried = Tried::default();
     for l in &findings.loops {
         let which = Which::Key(l.key.to_string());

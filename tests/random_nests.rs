@@ -77,7 +77,7 @@ fn offloads(nest: &Nest) -> (u64, u64, Vec<String>) {
         Options::default(),
     );
     let findings = check(&ide::Ask::new(&doc, &memo, Tier::Full, &cancel), &settings).expect("not cancelled");
-    let options = VerifyOptions { cases: 3, seed: nest.seed, steps: 3_000_000, given: Vec::new() };
+    let options = VerifyOptions { cases: 3, seed: nest.seed, steps: 3_000_000, ..Default::default() };
     let (mut loops, mut launches, mut wrong) = (0, 0, Vec::new());
     for l in &findings.loops {
         let which = Which::Key(l.key.to_string());

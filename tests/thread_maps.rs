@@ -47,7 +47,7 @@ fn kernels_by_thread_compute_the_same() {
             continue;
         }
         kernels += 1;
-        let options = VerifyOptions { cases: 4, seed, steps: 5_000_000, given: Vec::new() };
+        let options = VerifyOptions { cases: 4, seed, steps: 5_000_000, ..Default::default() };
         for r in verify(&ide::Ask::new(&doc, &memo, ide::Tier::Full, &cancel), &findings, &which, &options) {
             ran += r.cases.iter().map(|c| c.counted.launches).sum::<u64>();
             if r.outcome == Outcome::Different {

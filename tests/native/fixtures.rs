@@ -144,6 +144,7 @@ const NOT_RUN: &[(&str, &[&str])] = &[
             "lu.c: lu_flat",
             "matmul.c: matmul_fixed",
             "polybench/correlation.c: kernel_correlation",
+            "vectoriser/expansion.c: work_array_with_a_gap",
         ],
     ),
     (
@@ -224,6 +225,6 @@ fn kernels_of_the_fixtures_compute_the_same_natively() {
     eprintln!("{} kernels, {} the same natively, {} not run", all.kernels, all.same, known.len());
     assert!(all.wrong.is_empty(), "{} wrong\n{}", all.wrong.len(), all.wrong.join("\n"));
     assert!(other.is_empty(), "not run, and not listed: {other:#?}");
-    assert!(known.len() <= 44, "{} kernels were not run", known.len());
+    assert!(known.len() <= 45, "{} kernels were not run", known.len());
     assert!(all.same >= 750, "only {} kernels were run", all.same);
 }

@@ -119,6 +119,9 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
             all_same &= one.outcome == ide::Outcome::Same;
             if args.format == Format::Text {
                 print(&format!("{}: {}\n", args.file.display(), sentence(one)))?;
+                for said in one.copies_said() {
+                    print(&format!("    {said}\n"))?;
+                }
             }
             told.push(check(one));
             if is_all && !one.has_kernel {
@@ -141,13 +144,16 @@ fn answer(args: &VerifyArgs, refused: Option<String>, loops: &[wire::Check]) -> 
     print(&pretty(&wire::Verification { version: VERSION, path, refused, loops: loops.to_vec() })?)
 }
 
+/// What compilers are told for a part of the program, by its name.
+type Flags<'f> = &'f dyn Fn(&str) -> Vec<String>;
+
 /// Tries the same inputs on programs that a compiler built, in a folder of their own.
 fn natively(
     report: &mut ide::VerifyReport,
     trial: Option<&ide::Trial>,
     verifier: &ide::Verifier<'_>,
     compiler: &device::NativeCompiler,
-    (folder, headers, of_part): (&Path, &[String], &dyn Fn(&str) -> Vec<String>),
+    (folder, headers, of_part): (&Path, &[String], Flags<'_>),
 ) {
     let Some(trial) = trial else {
         return report.not_native(

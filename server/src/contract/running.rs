@@ -27,6 +27,24 @@ pub fn check(report: &ide::VerifyReport) -> wire::Check {
         checked: report.checked.clone(),
         cases: report.cases.iter().map(case).collect(),
         counted: counted(report.cases.iter().map(|c| c.counted).sum()),
+        transfers: report.transferred.iter().map(|t| transfer(t, &report.kernel_files)).collect(),
+    }
+}
+
+fn transfer(t: &ide::Transferred, files: &[String]) -> wire::Transfer {
+    let line = |at: ide::At| wire::TextLine {
+        kernel_file: at.kernel_file.and_then(|k| files.get(k).cloned()),
+        line: at.line,
+    };
+    wire::Transfer {
+        array: t.array.clone(),
+        to_device: t.to_device,
+        place: t.at.map(line),
+        in_loop: t.in_loop.map(line),
+        copies: copies(t.copies),
+        followed: t.judged,
+        needed: t.needed,
+        too_much: t.too_much(files),
     }
 }
 

@@ -126,10 +126,11 @@ pub fn region_without_calls(
     offload::region::written::without_calls(body, program, statements, kernels)
 }
 
-/// The same function with those of the statements as loops of one round that use memory and stand in none of `kernels`; `None`
-/// where there are none.
-pub fn region_alone(written: &Written, kernels: &[TermId]) -> Option<Written> {
-    offload::region::written::alone(written, kernels)
+/// The same function with what uses memory beside the parallel loops as kernels of its own: single statements, numbers that only
+/// kernels need, cells that loops accumulate in; `None` where there is nothing of it. `nests`: the outermost parallel loops in
+/// the statements.
+pub fn region_alone(written: &Written, facts: &Facts, nests: &[LoopId], budget: &Budget) -> Option<Written> {
+    offload::region::alone::alone(written, facts, nests, budget)
 }
 
 /// The complete dependence graph of the nest that `root` is the outermost loop of, on demand and exact: what a

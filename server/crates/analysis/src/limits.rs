@@ -373,3 +373,11 @@ pub(crate) mod threadmap_statements {
     pub(crate) const MAX_STATEMENTS: usize = 40;
     pub(crate) const MAX_PAIRS: usize = 300;
 }
+
+/// Of `offload::region::alone`.
+pub(crate) mod offload_region {
+    /// Elements of an array of a block that begin with statements.
+    pub(crate) const MAX_BEGUN: u64 = 1 << 20;
+    /// Values in a list that begin an array.
+    pub(crate) const MAX_LISTED: u64 = 64;
+}

@@ -81,7 +81,7 @@ pub use rules::{
 pub use settings::{Level, Settings};
 pub use transform::{transform, transformations, Listed, Transformed};
 pub use verify::{
-    given_names, verify, Copies, Counted, Natively, Outcome, Trial, Verifier, VerifyCase, VerifyOptions,
-    VerifyReport,
+    all_transferred, given_names, verify, At, Copies, Counted, Natively, Outcome, Transferred, Trial,
+    Verifier, VerifyCase, VerifyOptions, VerifyReport,
 };
 pub use views::{show_all_dependences, show_call_graph, show_dependences, show_terms, View};

@@ -200,7 +200,7 @@ pub(crate) mod words_terms {
 
 /// Of `verify::sides`.
 pub(crate) mod verify_sides {
-    /// Calls of the run time that fail in turn, at most: what is written makes some twenty.
+    /// Calls of the run time that fail in turn, and launches, at most: what is written makes some twenty.
     pub(crate) const FAILURES: u64 = 64;
     /// Runs that took more steps are not made again for every call.
     pub(crate) const FAILURE_STEPS: u64 = 400_000;

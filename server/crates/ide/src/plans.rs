@@ -60,10 +60,9 @@ pub(crate) enum NoKernel {
     Region,
     /// The program has its own function of this name, which host text needs from the library.
     OwnLibrary(&'static str),
-    /// It is no kernel, and the nests in it cannot share their data on the device.
-    Together(analysis::RegionTrouble),
-    /// Likewise, in words of the function as its offload reads it.
-    Said(String),
+    /// It is no kernel, and the nests in it cannot share their data on the device: why, in words of the function as its offload
+    /// reads it.
+    Together(String),
     /// Analysis cannot describe what a kernel needs to know; the first obstacle, and arrays whose sizes would settle it.
     Obstacle(Option<Obstacle>, Vec<SymbolId>),
     /// Code generation has no way to write it.
@@ -308,8 +307,7 @@ impl NoKernel {
             NoKernel::OwnLibrary(own) => format!(
                 "No kernel is made, because this program has its own `{own}`, and host code needs the library's. Give it another name."
             ),
-            NoKernel::Said(words) => words.clone(),
-            NoKernel::Together(trouble) => crate::region_plan::words(view, trouble),
+            NoKernel::Together(words) => words.clone(),
             NoKernel::Obstacle(first, arrays) => {
                 let sizes = promises::sizes(view, view.of(id).term, arrays);
                 format!("{}{sizes}", obstacle(view, first.as_ref()))

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use analysis::{LoopId, Offload, RegionTrouble, RegionTroubleKind, Written};
+use analysis::{Cells, LoopId, Offload, RegionTrouble, RegionTroubleKind, Written};
 use base::{Budget, CancelToken};
 use rustc_hash::FxHashSet;
 use term::{Body, Op, Origin, SymbolId, TermId};
@@ -28,44 +28,31 @@ pub(crate) fn with_region<R>(
 ) -> Result<R, Option<NoKernel>> {
     surroundings_allow(view, first).map_err(Some)?;
     let (body, program) = (view.body(), view.doc.program());
-    let own = nests(view, statements, cancel, counted);
-    let kernels = |view: &FunctionView, nests: &[Nest]| -> Vec<TermId> {
-        nests.iter().map(|n| view.of(n.0).term).collect()
-    };
     let at = Asked { site, cancel, counted };
-    let own_kernels = kernels(view, &own);
-    let without = analysis::region_without_calls(body, program, statements, &own_kernels);
-    let mut written = without.unwrap_or_else(|| analysis::Written::of(body, statements));
-    let mut is_new = written.body.len() > body.len();
-    if is_new {
+    let own = at.nests(view, statements);
+    let kernels: Vec<TermId> = own.kernels.iter().map(|n| view.of(n.0).term).collect();
+    let mut then = Some(then);
+    if let Some(without) = analysis::region_without_calls(body, program, statements, &kernels) {
         // which loops of the functions called are parallel here is known when the whole is analyzed
-        let inside = at.with_view(view, &written, |view| {
-            kernels(view, &nests(view, &written.statements, cancel, counted))
+        return at.with_view(view, &without, |view| {
+            let own = at.nests(view, &without.statements);
+            at.alone_or_not(view, &without, own, true, &mut then)
         });
-        written = analysis::region_alone(&written, &inside).unwrap_or(written);
-    } else if let Some(alone) = analysis::region_alone(&written, &own_kernels) {
-        (written, is_new) = (alone, true);
     }
-    if !is_new {
-        return at.with_nests(view, first, statements, own, None, then);
-    }
-    at.with_view(view, &written, |view| {
-        let own = nests(view, &written.statements, cancel, counted);
-        let first = written.statements.iter().find_map(|&t| view.facts.of_term(t));
-        let Some(first) = first else { return Err(None) };
-        let made = at.with_nests(view, first, &written.statements, own, Some(&written), then);
-        // what it names is nothing of the function itself
-        made.map_err(|why| {
-            why.map(|why| match why {
-                NoKernel::Cancelled => why,
-                why => NoKernel::Said(why.words(view, first)),
-            })
-        })
-    })
+    at.alone_or_not(view, &Written::of(body, statements), own, false, &mut then)
 }
 
 /// A parallel loop with what its kernel needs.
 type Nest = (LoopId, Offload);
+
+/// The outermost parallel loops in statements, in textual order.
+#[derive(Default)]
+struct Nests {
+    /// Those of which kernels can be made.
+    kernels: Vec<Nest>,
+    /// With those of which none can as they are, because they accumulate in a cell of memory.
+    all: Vec<LoopId>,
+}
 
 /// What is asked besides the statements.
 #[derive(Clone, Copy)]
@@ -76,6 +63,82 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// Shows the plan with single statements and the like as kernels, if there is such a one, else without.
+    fn alone_or_not<R, F: FnOnce(&codegen::RegionPlan, &FunctionView) -> R>(
+        &self,
+        view: &FunctionView,
+        written: &Written,
+        own: Nests,
+        is_new: bool,
+        then: &mut Option<F>,
+    ) -> Result<R, Option<NoKernel>> {
+        let mut refused = None;
+        let only: Vec<LoopId> = own.kernels.iter().map(|n| n.0).collect();
+        for nests in [&own.all, &only] {
+            let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, self.cancel.clone());
+            let alone = analysis::region_alone(written, &view.facts, nests, &budget);
+            self.counted.set(self.counted.get() + budget.taken());
+            let Some(alone) = alone else { break };
+            let made = self.with_view(view, &alone, |view| {
+                let own = self.nests(view, &alone.statements);
+                self.with_nests(view, &alone.statements, own.kernels, &alone, then)
+            });
+            match made {
+                Err(why) => refused = refused.or(why),
+                made => return made,
+            }
+            if own.all == only {
+                break;
+            }
+        }
+        if is_new || refused.is_none() {
+            let made = self.with_nests(view, &written.statements, own.kernels, written, then);
+            return made.map_err(|why| refused.or(why));
+        }
+        Err(refused)
+    }
+
+    /// The outermost parallel loops in the statements.
+    fn nests(&self, view: &FunctionView, statements: &[TermId]) -> Nests {
+        let (body, program) = (view.body(), view.doc.program());
+        let mut out = Nests::default();
+        let mut stack: Vec<TermId> = statements.iter().rev().copied().collect();
+        while let Some(t) = stack.pop() {
+            if self.cancel.is_cancelled() {
+                break;
+            }
+            let id = view.facts.of_term(t);
+            let id = id.filter(|&id| is_parallel(view.of(id)) && body.origin(t) != Origin::Macro);
+            if let Some(id) = id.filter(|&id| surroundings_allow(view, id).is_ok()) {
+                let collapse = view.of(id).mark.as_ref().and_then(|m| m.collapse);
+                let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, self.cancel.clone());
+                let site = OffloadSite { unnamed: true, ..Default::default() };
+                let offload = analysis::offload(body, program, &view.facts, id, collapse, &budget);
+                self.counted.set(self.counted.get() + budget.taken() + body.walk(t).count() as u64);
+                if let Ok(offload) = offload {
+                    if codegen::plan(&input(view, &offload, "", &site)).is_ok() {
+                        out.kernels.push((id, offload));
+                        out.all.push(id);
+                        continue;
+                    }
+                }
+                if view.of(id).reductions.iter().any(|r| r.cells == Cells::One) {
+                    out.all.push(id);
+                }
+            }
+            if !matches!(body.op(t), Op::Reject(_)) {
+                stack.extend(body.args(t).iter().rev());
+            }
+        }
+        // what stands in one of the others is looked at with it
+        let inside = |id: LoopId| {
+            let around = std::iter::successors(view.of(id).parent, |&l| view.of(l).parent);
+            around.into_iter().any(|l| out.all.contains(&l))
+        };
+        out.all = out.all.iter().copied().filter(|&id| !inside(id)).collect();
+        out
+    }
+
     /// Shows `then` the function as it was written for the offload.
     fn with_view<R>(
         &self,
@@ -90,30 +153,31 @@ impl Asked<'_> {
         then(&FunctionView::made(view.ask, &item, FunctionFacts::new(facts)))
     }
 
-    fn with_nests<R>(
+    fn with_nests<R, F: FnOnce(&codegen::RegionPlan, &FunctionView) -> R>(
         &self,
         view: &FunctionView,
-        first: LoopId,
         statements: &[TermId],
         nests: Vec<Nest>,
-        written: Option<&Written>,
-        then: impl FnOnce(&codegen::RegionPlan, &FunctionView) -> R,
+        written: &Written,
+        then: &mut Option<F>,
     ) -> Result<R, Option<NoKernel>> {
         let Asked { site, cancel, counted } = *self;
+        let Some(first) = nests.first().map(|n| n.0) else { return Err(None) };
         if cancel.is_cancelled() {
             return Err(Some(NoKernel::Cancelled));
         }
         let is_kernel = |&t: &TermId| nests.iter().any(|n| view.of(n.0).term == t);
-        if nests.is_empty() || statements.len() == 1 && statements.iter().all(is_kernel) {
+        if statements.len() == 1 && statements.iter().all(is_kernel) {
             return Err(None);
         }
         let (body, program) = (view.body(), view.doc.program());
         let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, cancel.clone());
         let region = analysis::region(body, program, &view.facts, statements, &nests, &budget);
         counted.set(counted.get() + budget.taken());
-        let region = region.map_err(|trouble| Some(NoKernel::Together(trouble)))?;
-        let root = statements.first().and_then(|&t| view.facts.of_term(t)).unwrap_or(first);
-        let base = name(view, root, statements.len() == 1);
+        let region = region.map_err(|trouble| Some(NoKernel::Together(words(view, &trouble))))?;
+        let mut loops = statements.iter().filter(|&&t| body.origin(t) != Origin::Made);
+        let root = loops.next().and_then(|&t| view.facts.of_term(t)).unwrap_or(first);
+        let base = name(view, root, loops.next().is_none());
         // the file's name, and beside it those of its nests
         let needs = codegen::region_needs(&region);
         let mut taken: Vec<String> = site.taken.to_vec();
@@ -130,25 +194,29 @@ impl Asked<'_> {
             named.push((wish.clone(), taken.clone()));
             taken.push(wish);
         }
+        let refused = |refusal| Some(NoKernel::Together(NoKernel::Refused(refusal).words(view, first)));
         let mut plans = Vec::new();
         for ((_, offload), (name, taken)) in nests.iter().zip(&named) {
             let at = OffloadSite { taken, ..*site };
             let plan = codegen::plan(&input(view, offload, name, &at));
-            plans.push(plan.map_err(|refusal| Some(NoKernel::Refused(refusal)))?);
+            plans.push(plan.map_err(refused)?);
         }
         let whole = input(view, &needs, &base, site);
-        let plan = codegen::plan_region(&whole, &region, plans).map_err(|r| Some(NoKernel::Refused(r)))?;
-        Ok(then(&plan, view))
+        let plan = codegen::plan_region(&whole, &region, plans).map_err(refused)?;
+        match then.take() {
+            Some(then) => Ok(then(&plan, view)),
+            None => Err(None),
+        }
     }
 }
 
 /// What a nest of a region is called after: its mark, else the function that it came with and its index.
-fn nest_name(view: &FunctionView, id: LoopId, whole: &str, written: Option<&Written>) -> String {
+fn nest_name(view: &FunctionView, id: LoopId, whole: &str, written: &Written) -> String {
     let mark = view.of(id).mark.as_ref().and_then(|m| m.name.as_ref());
     if let Some(name) = mark {
         return name.to_string();
     }
-    let caller = written.and_then(|w| w.callers.get(&view.of(id).term)).map(|&f| view.symbol(f));
+    let caller = written.callers.get(&view.of(id).term).map(|&f| view.symbol(f));
     let index = view.index_name(id).unwrap_or("loop");
     match caller {
         Some(f) => format!("{whole}_{f}_{index}"),
@@ -191,39 +259,8 @@ fn name(view: &FunctionView, first: LoopId, is_one: bool) -> String {
     }
 }
 
-/// The outermost parallel loops in the statements of which kernels can be made, in textual order.
-fn nests(view: &FunctionView, statements: &[TermId], cancel: &CancelToken, counted: &Cell<u64>) -> Vec<Nest> {
-    let (body, program) = (view.body(), view.doc.program());
-    let mut out = Vec::new();
-    let mut stack: Vec<TermId> = statements.iter().rev().copied().collect();
-    while let Some(t) = stack.pop() {
-        if cancel.is_cancelled() {
-            break;
-        }
-        let id =
-            view.facts.of_term(t).filter(|&id| is_parallel(view.of(id)) && body.origin(t) != Origin::Macro);
-        if let Some(id) = id.filter(|&id| surroundings_allow(view, id).is_ok()) {
-            let collapse = view.of(id).mark.as_ref().and_then(|m| m.collapse);
-            let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, cancel.clone());
-            let site = OffloadSite { unnamed: true, ..Default::default() };
-            let offload = analysis::offload(body, program, &view.facts, id, collapse, &budget);
-            counted.set(counted.get() + budget.taken() + body.walk(t).count() as u64);
-            if let Ok(offload) = offload {
-                if codegen::plan(&input(view, &offload, "", &site)).is_ok() {
-                    out.push((id, offload));
-                    continue;
-                }
-            }
-        }
-        if !matches!(body.op(t), Op::Reject(_)) {
-            stack.extend(body.args(t).iter().rev());
-        }
-    }
-    out
-}
-
 /// Why the nests of a stretch cannot share their data on the device: a sentence for the user.
-pub(crate) fn words(view: &FunctionView, trouble: &RegionTrouble) -> String {
+fn words(view: &FunctionView, trouble: &RegionTrouble) -> String {
     let name = |s: &SymbolId| view.symbol(*s).to_owned();
     let of = |s: &Option<SymbolId>| s.as_ref().map_or("memory".to_owned(), |s| format!("`{}`", name(s)));
     let why = match &trouble.kind {

@@ -338,7 +338,7 @@ fn verified(ask: &Ask, findings: &Findings, done: &Done, trust: &Trust, steps: &
         Kernels::Same(_) => why,
         Kernels::NotRun(more) => more,
     };
-    let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS, given: Vec::new() };
+    let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS, ..Default::default() };
     let all: Vec<&Application> = done.applications.iter().map(|(_, a)| a).collect();
     match pieces::run(ask, &all, trust.regroups(), &options, steps) {
         pieces::Pieces::Same => Verified::Pieces(why),
@@ -359,7 +359,7 @@ fn functions_verified(
     let doc = &ask.doc;
     let kernels: Vec<String> = done.files.iter().map(|f| f.text.clone()).collect();
     let steps = if kernels.is_empty() { STEPS } else { KERNEL_STEPS };
-    let options = VerifyOptions { cases: CASES, seed: 1, steps, given: Vec::new() };
+    let options = VerifyOptions { cases: CASES, seed: 1, steps, ..Default::default() };
     let regrouped = trust.regroups();
     let (mut runs, mut functions, mut counted) = (0, 0, Vec::new());
     let mut not_tried: Option<String> = None;

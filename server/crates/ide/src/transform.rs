@@ -167,7 +167,7 @@ pub(crate) fn checked(view: &FunctionView, edits: &EditSet) -> Result<(String, S
     if check(&view.ask.of(&again).at(Tier::Full), &Settings::default()).is_err() {
         return Err(Refused::Cancelled);
     }
-    let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS, given: Vec::new() };
+    let options = VerifyOptions { cases: CASES, seed: 1, steps: STEPS, ..Default::default() };
     match same(view, &after, &options) {
         Sameness::Same(n, _) => {
             Ok((after, format!("Same results as before on {} in the simulator.", words::plural(n, "random input"))))

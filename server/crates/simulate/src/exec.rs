@@ -14,7 +14,7 @@ use crate::arith;
 use crate::code::*;
 use crate::fault::{Fault, FaultKind};
 use crate::math;
-use crate::memory::{address, Memory, ObjectId};
+use crate::memory::{address, Memory, ObjectId, Spot};
 use memory::{born, device, free, malloc, peek, pointer_difference, pointer_sum, Touch};
 
 /// Deepest nesting of calls.
@@ -76,6 +76,12 @@ pub trait Hooks {
     }
     /// A loop event in the traced function.
     fn looped(&mut self, _e: LoopEvent) {}
+    /// Bytes were copied; `true`: that is all that is to be told of it.
+    fn copied(&mut self, _mem: &Memory, _to: Spot, _from: Spot, _size: u32) -> bool {
+        false
+    }
+    /// What the device's run time did, its value, and where.
+    fn device(&mut self, _mem: &Memory, _op: DeviceOp, _args: &[u64], _value: u64, _at: (u32, TermId)) {}
     /// A call at this term, and its return.
     fn called(&mut self, _func: u32, _term: TermId) {}
     fn returned(&mut self) {}
@@ -379,7 +385,9 @@ impl Thread {
                 Ins::Free { p } => get!(free(mem, r[p as usize])),
                 Ins::Device { op, d, args } => {
                     let at = args as usize;
-                    let (value, moved) = get!(device(mem, op, &r[at..at + op.arity()]));
+                    let args = &r[at..at + op.arity()];
+                    let (value, moved) = get!(device(mem, op, args));
+                    hooks.device(mem, op, args, value, (fi, func.terms[pc as usize]));
                     r[d as usize] = value;
                     *fuel = fuel.saturating_sub(moved / 64);
                 }

@@ -19,62 +19,14 @@ use crate::compile::{compile, Options, Program};
 use crate::count::Counts;
 use crate::exec::{AccessKind, Stop, Thread, World};
 use crate::fault::{Fault, FaultKind, ThreadId};
+use crate::ledger::Ledger;
 use crate::limits::grid::MAX_FINDINGS;
 use crate::lockstep::Lockstep;
 use crate::machine::{arguments, guard, link, refuel, unlink, Heap, Value};
 use crate::memory::{Memory, ObjectId, Space};
 use crate::race::{learn, Known, Reach, Stamp};
+use crate::schedule::{Granularity, Launch, Schedule};
 use crate::watch::Watch;
-
-/// `<<<grid, block, shared>>>`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Launch {
-    pub grid: [u32; 3],
-    pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
-    pub shared_bytes: u64,
-}
-
-impl Launch {
-    /// A one-dimensional launch.
-    pub fn linear(blocks: u32, threads: u32) -> Launch {
-        Launch { grid: [blocks, 1, 1], block: [threads, 1, 1], shared_bytes: 0 }
-    }
-}
-
-/// When a thread's turn ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Granularity {
-    /// At every access to global or shared memory.
-    Access,
-    /// After a random number of instructions up to this.
-    Quantum(u32),
-    /// At barriers only: the fewest interleavings, the fastest run.
-    Barrier,
-    /// Warps step together and are counted: [`GridReport::counts`]. Branches are counted in code that was compiled
-    /// with [`Options::decisions`].
-    Lockstep,
-}
-
-/// How threads interleave. The same schedule gives the same run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Schedule {
-    pub seed: u64,
-    pub granularity: Granularity,
-    /// Blocks that run at once.
-    pub resident_blocks: u32,
-}
-
-impl Schedule {
-    /// Turns end at every access, two blocks at once.
-    pub fn seeded(seed: u64) -> Schedule {
-        Schedule { seed, granularity: Granularity::Access, resident_blocks: 2 }
-    }
-    /// Warps in step, two blocks at once.
-    pub fn counted(seed: u64) -> Schedule {
-        Schedule { granularity: Granularity::Lockstep, ..Schedule::seeded(seed) }
-    }
-}
 
 /// One side of a race.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -193,6 +145,19 @@ pub fn run_grid_code(
     schedule: &Schedule,
     budget: &Budget,
 ) -> Result<GridReport, Fault> {
+    run_grid_told(code, args, heap, launch, schedule, budget, None)
+}
+
+/// Likewise, and tells a ledger what is read and written.
+pub(crate) fn run_grid_told(
+    code: &Code,
+    args: &[Value],
+    heap: &mut Heap,
+    launch: &Launch,
+    schedule: &Schedule,
+    budget: &Budget,
+    ledger: Option<&mut Ledger>,
+) -> Result<GridReport, Fault> {
     let [bx, by, bz] = launch.block.map(|x| x as u64);
     let threads = bx.saturating_mul(by).saturating_mul(bz);
     if threads == 0 || !code.limits.fits_block(launch.block) || launch.grid.contains(&0) {
@@ -217,8 +182,18 @@ pub fn run_grid_code(
         fuel: 0,
     };
     let mut world = World { code, globals: &globals, once: &mut once };
+    let told = ledger.map(|l| {
+        let host = l.enter(code, true);
+        // it is the grid's until that has run
+        grid.watch.ledger = Some(std::mem::take(l));
+        (l, host)
+    });
     let r = grid.run(&mut world, &mut heap.mem, &regs);
     grid.clear(&mut heap.mem);
+    if let Some((l, host)) = told {
+        *l = grid.watch.ledger.take().unwrap_or_default();
+        l.leave(host);
+    }
     guard(code, &globals, heap, false);
     let completed = match r {
         Ok(()) => true,

@@ -12,11 +12,13 @@ use rustc_hash::FxHashMap;
 
 use crate::code::{Code, ParamKind};
 use crate::compile::{compile, Options, Program};
-use crate::exec::{NoHooks, Stop, Thread, World};
+use crate::exec::{Stop, Thread, World};
 use crate::fault::{Fault, FaultKind};
-use crate::grid::{run_grid_code, GridReport, Launch, Schedule};
+use crate::grid::{run_grid_told, GridReport};
+use crate::ledger::{Ledger, Told};
 use crate::machine::{arguments, link, refuel, unlink, value_of, Heap, Outcome, Value};
 use crate::memory::{locate, Sides};
+use crate::schedule::{Launch, Schedule};
 
 /// A kernel that ran.
 #[derive(Clone, Debug)]
@@ -38,6 +40,30 @@ pub fn run_hosted(
     schedule: &Schedule,
     budget: &Budget,
 ) -> Result<(Option<Outcome>, Vec<Launched>), Fault> {
+    run(program, (function, args), heap, schedule, budget, None)
+}
+
+/// Likewise, and tells a ledger what the sides do to memory of which they have copies.
+pub fn run_told(
+    program: &Program<'_>,
+    function: &str,
+    args: &[Value],
+    heap: &mut Heap,
+    schedule: &Schedule,
+    budget: &Budget,
+    ledger: &mut Ledger,
+) -> Result<(Option<Outcome>, Vec<Launched>), Fault> {
+    run(program, (function, args), heap, schedule, budget, Some(ledger))
+}
+
+fn run(
+    program: &Program<'_>,
+    (function, args): (&str, &[Value]),
+    heap: &mut Heap,
+    schedule: &Schedule,
+    budget: &Budget,
+    mut ledger: Option<&mut Ledger>,
+) -> Result<(Option<Outcome>, Vec<Launched>), Fault> {
     let code = compile(program, function, &Options::default())?;
     let regs = arguments(&code, 0, args)?;
     let (globals, mut once) = link(&code, heap, budget)?;
@@ -47,6 +73,9 @@ pub fn run_hosted(
     let mut launched: Vec<Launched> = Vec::new();
     let mut steps = 0;
     let mut fuel = 0;
+    if let Some(ledger) = &mut ledger {
+        ledger.enter(&code, false);
+    }
     let end = loop {
         if fuel == 0 {
             match refuel(budget, 4096) {
@@ -55,13 +84,22 @@ pub fn run_hosted(
             }
         }
         let before = fuel;
-        let stop = thread.run(&mut world, &mut heap.mem, &mut NoHooks, &mut fuel);
+        let told = &mut Told(ledger.as_deref_mut());
+        let stop = thread.run(&mut world, &mut heap.mem, told, &mut fuel);
         steps += before - fuel;
         match stop {
             Stop::Done(v) => break Ok(Some(v)),
             Stop::Turn => {}
             Stop::Fault(f) => break Err(f),
             Stop::Launch { f, config, args, .. } => {
+                if let Some((0, noted)) = heap.failing {
+                    heap.failing = None;
+                    match heap.write(noted, 0, &[1i32]) {
+                        Ok(()) => continue,
+                        Err(f) => break Err(f),
+                    }
+                }
+                heap.failing = heap.failing.map(|(left, noted)| (left - 1, noted));
                 let seed = schedule.seed.wrapping_add(launched.len() as u64);
                 let schedule = Schedule { seed, ..*schedule };
                 let kernel = match kernel_code(program, &code, f, &mut kernels) {
@@ -69,7 +107,8 @@ pub fn run_hosted(
                     Err(f) => break Err(f),
                 };
                 let runs = heap.mem.run_on(Sides::DEVICE);
-                let ran = grid(kernel, config, &args, heap, &schedule, budget);
+                let told = ledger.as_deref_mut();
+                let ran = grid((kernel, told), config, &args, heap, &schedule, budget);
                 heap.mem.run_on(runs);
                 match ran {
                     Ok(done) => {
@@ -115,7 +154,7 @@ fn kernel_code<'k>(
 }
 
 fn grid(
-    kernel: &Code,
+    (kernel, ledger): (&Code, Option<&mut Ledger>),
     config: [u64; 7],
     regs: &[u64],
     heap: &mut Heap,
@@ -148,7 +187,7 @@ fn grid(
         block: [bx as u32, by as u32, bz as u32],
         shared_bytes,
     };
-    let report = run_grid_code(kernel, &args, heap, &launch, schedule, budget)?;
+    let report = run_grid_told(kernel, &args, heap, &launch, schedule, budget, ledger)?;
     Ok(Launched { kernel: entry.name.clone(), launch, report })
 }
 

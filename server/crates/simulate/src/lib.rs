@@ -15,6 +15,7 @@ mod exec;
 mod fault;
 mod grid;
 mod hosted;
+mod ledger;
 mod limits;
 mod lockstep;
 mod machine;
@@ -22,6 +23,7 @@ mod math;
 mod memory;
 mod oracle;
 mod race;
+mod schedule;
 pub mod shim;
 mod trace;
 mod warp;
@@ -33,16 +35,16 @@ pub use compile::{compile, Options, Program};
 pub use count::{AccessCount, BarrierCount, BranchCount, Counts, Request, WarpCount};
 pub use exec::{Access, AccessKind, Hooks, LoopEvent, NoHooks};
 pub use fault::{Fault, FaultKind, ThreadId};
-pub use grid::{
-    run_grid, run_grid_code, Finding, Granularity, GridReport, Launch, Race, Rng, Schedule, Side,
-};
-pub use hosted::{run_hosted, Launched};
+pub use grid::{run_grid, run_grid_code, Finding, GridReport, Race, Rng, Side};
+pub use hosted::{run_hosted, run_told, Launched};
+pub use ledger::{Ledger, Place, Stale, Transfer};
 pub use machine::{run, run_code, Element, Heap, Outcome, Snapshot, Value};
 pub use memory::{
     address as address_of, locate, Memory, MemoryObject, ObjectId, Sides, Space, MAX_OBJECT_BYTES,
 };
 pub use oracle::{check_claim, check_private, check_witness, Aside, Refutation, Seen, WitnessQuery};
 pub use race::Reach;
+pub use schedule::{Granularity, Launch, Schedule};
 pub use trace::{
     run_traced, Cell, Conflict, ConflictKind, Instance, LoopTrace, Touch, Trace, Variable, VariableTrace,
     LOG_LIMIT,

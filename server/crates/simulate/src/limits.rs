@@ -18,6 +18,14 @@ pub(crate) mod grid {
     pub(crate) const MAX_FINDINGS: usize = 100;
 }
 
+/// Of `ledger`.
+pub(crate) mod ledger {
+    /// Bytes of arrays that take part in transfers and are followed, on both sides: each takes 21 more.
+    pub(crate) const MOST_BYTES: u64 = 4 << 20;
+    /// Stale reads listed at most, each of another array or place.
+    pub(crate) const MOST_STALE: usize = 20;
+}
+
 /// Of `lockstep`.
 pub(crate) mod lockstep {
     /// Steps that a warp may make divided before the lanes behind get a chance: one of them may be waited for.

@@ -63,6 +63,8 @@ pub struct Snapshot {
 pub struct Heap {
     pub(crate) mem: Memory,
     globals: FxHashMap<Arc<str>, ObjectId>,
+    /// Which launch of a hosted run fails, and where that is noted.
+    pub(crate) failing: Option<(u64, ObjectId)>,
 }
 
 impl Heap {
@@ -198,6 +200,10 @@ impl Heap {
             }
             _ => Err(Fault::bad_call("a snapshot of another object")),
         }
+    }
+    /// The n-th launch of a hosted run, from 0, does not happen; that it failed is left in a variable of `int`: 1.
+    pub fn fail_launch(&mut self, nth: u64, noted: ObjectId) {
+        self.failing = Some((nth, noted));
     }
     /// Direct access for observers.
     pub fn memory(&self) -> &Memory {

@@ -8,9 +8,10 @@ use term::TermId;
 
 use crate::code::Special;
 use crate::exec::{Access, AccessKind, Hooks};
-use crate::grid::Launch;
+use crate::ledger::Ledger;
 use crate::memory::{Memory, ObjectId, Space};
 use crate::race::{learn, Known, Races, Stamp};
+use crate::schedule::Launch;
 
 /// The running thread, and what is watched of it.
 pub(crate) struct Watch {
@@ -30,6 +31,8 @@ pub(crate) struct Watch {
     pub(crate) step: Option<Step>,
     /// Which lane of its warp the thread is.
     pub(crate) lane: u32,
+    /// Who is told of accesses besides.
+    pub(crate) ledger: Option<Ledger>,
 }
 
 /// What the lanes of a warp did in one step.
@@ -66,6 +69,7 @@ impl Watch {
             busy: false,
             step: counts.then(Step::default),
             lane: 0,
+            ledger: None,
         }
     }
 }
@@ -75,6 +79,9 @@ impl Hooks for Watch {
         let Some(object) = mem.get(a.object).filter(|o| o.space != Space::Local) else {
             return false;
         };
+        if let Some(ledger) = &mut self.ledger {
+            ledger.touched(mem, &a);
+        }
         // what no thread of a grid can change is no work done for others
         self.busy |= object.space != Space::Constant;
         if let Some(step) = &mut self.step {

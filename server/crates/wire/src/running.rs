@@ -105,6 +105,38 @@ pub struct Check {
     pub cases: Vec<Case>,
     /// Of all inputs together, in the simulator.
     pub counted: Counted,
+    /// Copies between host and device of all inputs together, by array and place.
+    pub transfers: Vec<Transfer>,
+}
+
+/// Copies of one array, one way, at one place.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Transfer {
+    /// What the host calls it.
+    pub array: String,
+    /// Else back from it.
+    pub to_device: bool,
+    /// Null: at no line of the texts.
+    pub place: Option<TextLine>,
+    /// The innermost loop of the host around it.
+    pub in_loop: Option<TextLine>,
+    pub copies: Copies,
+    /// Of how many it was followed who reads what they bring, and how many of these somebody needed.
+    pub followed: u64,
+    pub needed: u64,
+    /// What could be left out, as far as these inputs show; null: nothing.
+    pub too_much: Option<String>,
+}
+
+/// A line of a text that was written.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct TextLine {
+    /// A kernel file; null: the program's own text as rewritten.
+    pub kernel_file: Option<String>,
+    /// From 1.
+    pub line: u32,
 }
 
 /// One input.

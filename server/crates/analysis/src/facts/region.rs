@@ -54,6 +54,8 @@ pub struct RegionArray {
     pub buffer: Buffer,
     /// Whether anybody can look at it afterwards.
     pub kept: bool,
+    /// Whether it is declared in the statements: then the host has none.
+    pub own: bool,
 }
 
 /// What makes sure that a part of the statements runs.

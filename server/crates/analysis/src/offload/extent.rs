@@ -1,8 +1,8 @@
 //! Extents and trip counts as expressions for the host: sets of one access, and parametric answers read back.
 
-use base::Budget;
+use base::{Budget, IndexId};
 use rustc_hash::FxHashMap;
-use term::{Body, Len, SymbolId, TermId, TypeId, TypeKind};
+use term::{Body, Len, Op, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::loops::expr_of;
@@ -231,7 +231,7 @@ impl Maker<'_, '_> {
         match self.extent(&all, written).or_else(|| Some((self.vertices(mine)?, false))) {
             Some((extent, whole)) => {
                 buffer.extent = Some(extent);
-                buffer.wholly_written = whole && !read;
+                buffer.wholly_written = whole && (!read || self.reads_what_it_wrote(body, mine));
                 Ok(buffer)
             }
             None if declared => Ok(buffer),
@@ -245,6 +245,59 @@ impl Maker<'_, '_> {
                 Err(vec![why, Obstacle { kind: ObstacleKind::Unsized(base), term: at }])
             }
         }
+    }
+
+    /// Whether every read is of a cell that the same iteration has written before.
+    fn reads_what_it_wrote(&mut self, body: &Body, mine: &[&AffineAccess]) -> bool {
+        let parents = body.parents();
+        let writes: Vec<&&AffineAccess> = mine
+            .iter()
+            .filter(|a| a.write && a.domain.exact && a.why.is_none())
+            .filter(|a| a.fields.is_empty() && a.inside.is_all())
+            .collect();
+        let reads = mine.iter().filter(|a| !a.write);
+        reads.into_iter().all(|r| writes.iter().any(|w| self.has_written(&parents, body, w, r)))
+    }
+
+    /// Whether a write of the cell comes before the read in the iteration that reads it, wherever it is read.
+    fn has_written(
+        &mut self,
+        parents: &[Option<TermId>],
+        body: &Body,
+        write: &AffineAccess,
+        read: &AffineAccess,
+    ) -> bool {
+        let values = |a: &AffineAccess| a.subs.iter().map(|s| s.value.clone()).collect::<Option<Vec<Poly>>>();
+        let same = values(write).is_some_and(|v| values(read) == Some(v));
+        if !same || !read.loops.starts_with(&write.loops) {
+            return false;
+        }
+        // statements of one list, the one before the other
+        let up = |t: &TermId| parents.get(t.index()).copied().flatten();
+        let above: Vec<TermId> = std::iter::successors(Some(write.term), up).collect();
+        let mut at = read.term;
+        let common = loop {
+            let Some(parent) = up(&at) else { return false };
+            if let Some(k) = above.iter().position(|&t| t == parent) {
+                break k.checked_sub(1).and_then(|k| above.get(k)).map(|&from| (parent, from));
+            }
+            at = parent;
+        };
+        let Some((list, from)) = common else { return false };
+        let place = |t: TermId| body.args(list).iter().position(|&a| a == t);
+        if *body.op(list) != Op::List || place(from).zip(place(at)).is_none_or(|(w, r)| w >= r) {
+            return false;
+        }
+        let counters = |loops: &[usize], of: &Self| -> Vec<Poly> {
+            loops.iter().map(|&l| Poly::var(of.model.loops[l].var)).collect()
+        };
+        let indices = counters(&write.loops, self);
+        let (Some((read, _)), Some((write, _))) =
+            (self.set(&read.domain, &read.loops, &indices), self.set(&write.domain, &write.loops, &indices))
+        else {
+            return false;
+        };
+        read.is_subset(&write, self.budget).unwrap_or(false)
     }
 
     /// First and last element of an array whose size the user promises: the program may touch fewer of them.

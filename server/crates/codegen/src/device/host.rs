@@ -252,7 +252,10 @@ impl<'p> Host<'p> {
         let sizes = Term::head("_Sizes", vec![Term::List(grid), Term::List(block)]);
         let params = self.arguments();
         let arrays = self.arrays();
-        let results = Term::head("_Results", vec![Term::List(self.checks()), Term::List(self.results())]);
+        let results = match self.ends_on_device() {
+            true => self.finish(),
+            false => Term::head("_Results", vec![Term::List(self.checks()), Term::List(self.results())]),
+        };
         let name = Term::name(&self.kernel.name);
         let lists = [params, arrays, tests].map(Term::List);
         let head = if self.steps.is_some() { "_LaunchCudaKernel" } else { "_CallCudaKernel" };
@@ -449,8 +452,8 @@ impl<'p> Host<'p> {
                 (false, false) => "none",
             };
             let ty = Term::Name(format!("{}*", self.cpp.type_name(b.element)));
-            let (here, there, bytes) =
-                (self.pointer(b), Term::name(&b.device_name), Term::name(&b.bytes_name));
+            let here = if b.own { Term::Int(0) } else { self.pointer(b) };
+            let (there, bytes) = (Term::name(&b.device_name), Term::name(&b.bytes_name));
             out.push(match b.staged {
                 true => {
                     let aside = Term::name(&b.staging_name);
@@ -468,6 +471,9 @@ impl<'p> Host<'p> {
                 let room = Room { name, ty: ty.to_owned(), most };
                 let given = self.given.room(room, device);
                 debug_assert_eq!(given, device);
+                if self.ends_on_device() {
+                    continue;
+                }
                 let parts =
                     [Term::name(partial), Term::name(ty), Term::Int(most), Term::Name(given), self.blocks()];
                 out.push(Term::head("_PartsAt", parts.to_vec()));
@@ -511,6 +517,25 @@ impl<'p> Host<'p> {
             });
         }
         values
+    }
+
+    /// Whether what blocks leave is put together on the device: it goes into memory there.
+    fn ends_on_device(&self) -> bool {
+        self.steps.is_some() && self.kernel.reductions.iter().any(|r| r.cell)
+    }
+
+    /// The launch of the kernel that puts together what blocks leave: `_Finish(name,sizes,params)`.
+    fn finish(&mut self) -> Term {
+        let (plan, kernel) = (self.plan, self.kernel);
+        let mut params = vec![self.blocks()];
+        for r in &kernel.reductions {
+            params.push(Term::name(&r.device_name));
+            let ty = format!("{}*", self.cpp.type_name(r.ty));
+            params.push(Term::Name(self.given.resident(r.symbol, &ty)));
+        }
+        let one = || Term::List(vec![Term::Int(1)]);
+        let sizes = Term::head("_Sizes", vec![one(), one()]);
+        Term::head("_Finish", vec![Term::Name(reduce::finish_name(plan)), sizes, Term::List(params)])
     }
 
     /// What must hold of what blocks left; otherwise the loop itself decides.

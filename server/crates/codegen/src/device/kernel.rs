@@ -88,6 +88,10 @@ pub(crate) fn region_file(
         for k in &nest.kernels {
             out.line("");
             kernel(nest, k, &mut out);
+            if k.reductions.iter().any(|r| r.cell) {
+                out.line("");
+                reduce::finish(nest, k, &mut out);
+            }
         }
     }
     for_host(outer, file_name, host, &mut out);

@@ -11,7 +11,7 @@ use term::{BinOp, FloatKind, TypeKind};
 use super::expr::{float, float_name, int_name, integer, Dialect};
 use super::host_term::Term;
 use super::index;
-use super::keyed;
+use super::{keyed, wrapped};
 use crate::lines::Lines;
 use crate::plan::{wrapping_kind, Kernel, MinMaxForm, Plan, ReductionPlan, BLOCK_THREADS};
 
@@ -57,6 +57,36 @@ fn float_identity(r: &ReductionPlan, kind: FloatKind) -> (String, u8) {
         _ => 1.0,
     };
     float(v, kind)
+}
+
+/// The kernel that puts together what blocks leave, where that stays on the device.
+pub(crate) fn finish_name(plan: &Plan<'_>) -> String {
+    format!("{}_finish", plan.name)
+}
+
+/// That kernel's text: one thread adds the blocks' results in their order.
+pub(crate) fn finish(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
+    let p = &plan.prefix;
+    let mut parameters = vec![format!("int {p}blocks")];
+    for r in &kernel.reductions {
+        let kind = match plan.body.types.kind(r.ty) {
+            TypeKind::Int(k) => int_name(*k, Dialect::Device),
+            TypeKind::Float(k) => float_name(*k),
+            _ => "void",
+        };
+        let part = accumulator_type(plan, r, Dialect::Device);
+        parameters.push(format!("const {part} *__restrict__ {}", r.partial_name));
+        parameters.push(format!("{kind} *__restrict__ {p}into_{}", r.name));
+    }
+    let start = format!("extern \"C\" __global__ void {}(", finish_name(plan));
+    out.line(&format!("{start}{})", wrapped(&parameters, start.len(), "    ")));
+    out.open("{");
+    out.open(&format!("for (int {p}block = 0; {p}block < {p}blocks; {p}block++) {{"));
+    for r in &kernel.reductions {
+        out.line(&combine(r, &format!("{p}into_{}[0]", r.name), &format!("{}[{p}block]", r.partial_name)));
+    }
+    out.close("}");
+    out.close("}");
 }
 
 /// A kernel's statement that combines `b` into `a`.

@@ -12,7 +12,7 @@ use crate::lines::Lines;
 pub(crate) struct Stmts<'p, 'l> {
     pub(crate) exprs: Exprs<'p>,
     pub(crate) out: &'l mut Lines,
-    /// Statements in whose place another line stands.
+    /// Statements in whose place another line stands, or nothing.
     pub(crate) instead: &'l [(TermId, String)],
 }
 
@@ -41,7 +41,10 @@ impl Stmts<'_, '_> {
         let body = self.exprs.plan.body;
         let args = body.args(t);
         if let Some((_, line)) = self.instead.iter().find(|i| i.0 == t) {
-            return self.out.from(t, line);
+            if !line.is_empty() {
+                self.out.from(t, line);
+            }
+            return;
         }
         if let Some(a) = self.exprs.kernel.atomics.iter().find(|a| a.statement == t) {
             let line = atomics::line(&self.exprs, a);

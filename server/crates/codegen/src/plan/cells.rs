@@ -31,7 +31,14 @@ impl<'a> Builder<'_, 'a> {
         let member = !body
             .walk(r.place)
             .any(|t| matches!(body.op(t), Op::Index | Op::Deref | Op::Member { arrow: true, .. }));
-        let reached = member || r.updates.iter().any(|&u| self.every_iteration(u));
+        // all of a declared array is there
+        let declared = body.as_symbol(body.args(r.place).first().copied().unwrap_or(r.place));
+        let is_whole = *body.op(r.place) == Op::Index
+            && declared.is_some_and(|s| body.types.size_align(body.symbols[s].ty).is_some())
+            && declared
+                .is_some_and(|s| matches!(body.types.kind(body.symbols[s].ty), TypeKind::Array { .. }))
+            && body.args(r.place).get(1).is_some_and(|&i| *body.op(i) == Op::Int(0));
+        let reached = member || is_whole || r.updates.iter().any(|&u| self.every_iteration(u));
         // What a called function accumulates has no name here.
         let named = matches!(body.op(r.place), Op::Index | Op::Deref | Op::Member { .. });
         if !fixed || !reached || !named {

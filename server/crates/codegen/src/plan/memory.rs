@@ -93,8 +93,9 @@ impl<'a> Builder<'_, 'a> {
                 strides: sources,
                 read: b.read,
                 written: b.written,
-                copy_in: b.read || !b.wholly_written,
-                staged: b.read && b.written,
+                copy_in: !b.wholly_written,
+                own: false,
+                staged: b.read && b.written && !b.wholly_written,
                 on_device: true,
                 extent: b
                     .extent

@@ -295,6 +295,8 @@ pub struct BufferPlan {
     pub on_device: bool,
     /// Whether its contents must be on the device before the launch.
     pub copy_in: bool,
+    /// Whether a region has it for itself: the host has none.
+    pub own: bool,
     /// Whether results are kept aside until all of them have arrived: the original loop could not run again otherwise.
     pub staged: bool,
     /// First and last element; `None`: the whole declared array.

@@ -14,7 +14,8 @@ use super::pointers::Pointers;
 use super::simplify;
 use super::support::Support;
 use super::{
-    BufferPlan, Input, Kernel, Plan, Reason, Refusal, RefusalKind, Scalar, Site, StrideSource, Test, TestKind,
+    BufferPlan, Input, Kernel, MinMaxForm, Plan, Reason, ReductionPlan, Refusal, RefusalKind, Scalar, Site,
+    StrideSource, Test, TestKind,
 };
 
 /// All decisions of a region's offload.
@@ -128,7 +129,10 @@ impl<'a> Builder<'_, 'a> {
                 self.refuse(RefusalKind::NotParallel, at);
             }
             let read = k.scalars.iter().map(|s| s.symbol).chain(k.inductions.iter().map(|i| i.symbol));
-            let left = k.reductions.iter().map(|r| r.symbol);
+            let is_own = |r: &ReductionPlan| {
+                r.cell && region.arrays.iter().any(|a| a.own && a.buffer.symbol == r.symbol)
+            };
+            let left = k.reductions.iter().filter(|r| !is_own(r)).map(|r| r.symbol);
             let chosen = k.keyed.iter().flat_map(|k| &k.variables).map(|v| v.symbol);
             let finals = nest.finals.iter().map(|f| f.symbol);
             for s in read.chain(left).chain(chosen).chain(finals).filter(|&s| !known(s)) {
@@ -140,7 +144,10 @@ impl<'a> Builder<'_, 'a> {
             for s in moves.into_iter().chain(k.walks.iter().map(|w| w.symbol)).chain(searched) {
                 self.refuse(RefusalKind::PointerValue(s), at);
             }
-            if let Some(r) = k.reductions.iter().find(|r| r.cell) {
+            // what blocks leave is put together on the device, or by the host
+            let on_device = k.reductions.iter().all(is_own) && k.keyed.is_empty() && nest.finals.is_empty();
+            let ordered = |r: &ReductionPlan| r.form == MinMaxForm::Ordered;
+            if let Some(r) = k.reductions.iter().find(|r| r.cell && (!on_device || ordered(r))) {
                 self.refuse(RefusalKind::ReductionCell, r.place);
             }
             for d in &k.dims {
@@ -209,6 +216,7 @@ impl<'a> Builder<'_, 'a> {
         let of_others = region.arrays.iter().any(|a| is_exchanged(a.buffer.symbol) && a.buffer.written);
         for b in &mut buffers {
             let Some(array) = region.arrays.iter().find(|a| a.buffer.symbol == b.symbol) else { continue };
+            b.own = array.own;
             b.written = array.kept && (array.buffer.written || is_exchanged(b.symbol) && of_others);
             b.copy_in = !array.buffer.wholly_written;
             // whatever fails before all has arrived, the statements run again from what the arrays held
@@ -223,6 +231,13 @@ impl<'a> Builder<'_, 'a> {
             .map(|s| Scalar { symbol: s.symbol, ty: body.symbols[s.symbol].ty })
             .collect();
         let mut tests = self.tests(&buffers, &scalars, &[], &[]);
+        // what the host does not have overlaps nothing of it
+        let is_own = |k: &usize| buffers.get(*k).is_some_and(|b| b.own);
+        tests.retain(|t| match &t.kind {
+            TestKind::Extent(k) | TestKind::Outside { buffer: k, .. } => !is_own(k),
+            TestKind::Apart(i, j) => !is_own(i) && !is_own(j),
+            _ => true,
+        });
         for e in &positive {
             let holds = Pred::NonNegative(Expr::Add(vec![e.clone(), Expr::Int(-1)]));
             tests.push(Test { kind: TestKind::Holds(holds), meets: None });

@@ -18,6 +18,8 @@ mod offloading;
 mod pages;
 mod pairs;
 mod parts;
+mod planted;
+mod polybench;
 mod projects;
 mod promises;
 mod reports;

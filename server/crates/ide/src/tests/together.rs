@@ -82,13 +82,32 @@ fn what_is_written_first_does_not_go_and_what_nobody_reads_does_not_come() {
 fn functions_called_between_kernels_are_looked_through() {
     let report = of(WHOLE, "int conjugate_gradients");
     for c in report.cases.iter().filter(|c| c.counted.launches > 0) {
-        // four vectors come and go once; beside them two sums come back in each round
+        // four vectors come and go once; beside them the residual comes back in each round, and the step's length never does
         assert_eq!(c.counted.to_device.count, 4, "{c:#?}");
-        let rounds = (c.counted.from_device.count - 4).div_ceil(2);
-        assert!(c.counted.launches <= 7 * rounds && c.counted.launches > 7 * (rounds - 1), "{c:#?}");
+        let rounds = c.counted.from_device.count - 4;
+        assert!(c.counted.launches <= 10 * rounds && c.counted.launches > 10 * (rounds - 1), "{c:#?}");
     }
     // single statements on arrays run on the device
     check(&of(WHOLE, "void burgers"), 1, 2);
+}
+
+/// Cells that loops accumulate in, single statements and numbers that only kernels need: nothing of it comes back in between.
+#[test]
+fn factorizations_copy_once_each_way() {
+    macro_rules! polybench {
+        ($name:literal) => {
+            include_str!(concat!("../../../../../fixtures/c/polybench/", $name, ".c"))
+        };
+    }
+    check(&of(polybench!("cholesky"), "void kernel_cholesky"), 1, 1);
+    check(&of(polybench!("lu"), "void kernel_lu"), 1, 1);
+    check(&of(polybench!("ludcmp"), "void kernel_ludcmp"), 1, 1);
+    // `x` goes too, although each element is set before it is read
+    check(&of(polybench!("trisolv"), "void kernel_trisolv"), 3, 1);
+    check(&of(polybench!("durbin"), "void kernel_durbin"), 2, 1);
+    // a part of `R` is written, and `Q` goes, too
+    check(&of(polybench!("gramschmidt"), "void kernel_gramschmidt"), 3, 3);
+    check(&of(polybench!("nussinov"), "void kernel_nussinov"), 2, 1);
 }
 
 #[test]

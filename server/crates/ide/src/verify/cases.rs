@@ -9,6 +9,7 @@ use simulate::{FaultKind, Program};
 use super::effort::{of_bytes, Share};
 use super::rounding::Sums;
 use super::sides::Sides;
+use super::transfers::{Places, Written};
 use super::{
     alone, bodies, inputs, native, promised, runtime, too_large, Trial, VerifyCase, VerifyOptions,
     GENTLE_SIZES, SIZES,
@@ -35,14 +36,14 @@ pub(crate) fn run_cases(
     cancel: &CancelToken,
     cases: &mut Vec<VerifyCase>,
 ) -> Result<(Option<Trial>, String), String> {
+    let before = runtime::before(doc.options().target.row());
+    let texts = [(before[0].len(), host)].into_iter().chain(kernels.iter().map(|k| (before[1].len(), *k)));
     let read = |language: Language, before: &str, text: &str| {
         let parsed = front::Parsed::parse(language, format!("{before}{text}"));
         front::lower(&parsed, &doc.options().to_front(), &mut front::Memo::new())
     };
-    let target = doc.options().target.row();
-    let rewritten = read(doc.language(), &runtime::host(target), host);
-    let device: Vec<front::Unit> =
-        kernels.iter().map(|k| read(Language::Cuda, &runtime::device(target), k)).collect();
+    let rewritten = read(doc.language(), &before[0], host);
+    let device: Vec<front::Unit> = kernels.iter().map(|k| read(Language::Cuda, &before[1], k)).collect();
     // of a loop that stays on the host the nests in it are kernels
     let finding = unit.first;
     let inside = |of: TermId| unit.statements.iter().any(|&s| view.body().walk(s).any(|t| t == of));
@@ -55,8 +56,9 @@ pub(crate) fn run_cases(
     let together =
         with_region(view, finding.id, &unit.statements, &site, cancel, &Default::default(), of_region);
     let sums = Sums::of(view.body(), summed).or(together.unwrap_or_default());
-    let both =
-        Both { doc, view, rewritten, device, sums, options, share, cancel, broken: Default::default() };
+    let texts = texts.collect();
+    let broken = Default::default();
+    let both = Both { doc, view, rewritten, device, texts, sums, options, share, cancel, broken };
     let failed = match share.known_failure(&view.body().name) {
         Some(known) => known,
         None => match both.whole(finding.id, (host, kernels), cases) {
@@ -111,6 +113,8 @@ struct Both<'a> {
     view: &'a FunctionView<'a>,
     rewritten: front::Unit,
     device: Vec<front::Unit>,
+    /// What stands before the host's text and before the kernels', in bytes, and the texts.
+    texts: Vec<(usize, &'a str)>,
     sums: Option<Sums>,
     options: &'a VerifyOptions,
     share: &'a Share,
@@ -150,7 +154,22 @@ impl Both<'_> {
             cancel: self.cancel,
             total,
             not_run: Default::default(),
+            places: Some(self.places(None)),
+            transferred: Default::default(),
         }
+    }
+
+    /// Where what runs is written; of a loop alone, its part in the place of its function.
+    fn places<'s>(&'s self, alone: Option<&'s alone::Alone>) -> Places<'s> {
+        let mut written = Vec::new();
+        for (text, unit) in [&self.rewritten].into_iter().chain(&self.device).enumerate() {
+            for (k, item) in unit.items.iter().enumerate() {
+                let part = alone.filter(|a| text == 0 && a.item == k);
+                let body = part.map_or(&*item.body, |a| &a.rewritten);
+                written.push(Written { body, start: item.span.start, text });
+            }
+        }
+        Places::of(written, self.texts.clone())
     }
 
     /// The function as a whole.
@@ -298,7 +317,9 @@ impl Both<'_> {
         let original = Program::of(original.chain(doc.other_bodies()));
         let device = self.device.iter().flat_map(bodies);
         let offloaded = Program::of(rewritten.chain(device).chain(doc.other_bodies()));
-        let sides = Sides { options: &options, ..self.sides(original, offloaded, &parts.signature, &total) };
+        let places = Some(self.places(Some(&parts)));
+        let sides =
+            Sides { options: &options, places, ..self.sides(original, offloaded, &parts.signature, &total) };
         let mut tried = Tried {
             doc,
             options: &options,
@@ -513,7 +534,11 @@ impl Tried<'_, '_> {
             *broken.borrow_mut() = watched.broken(sides, &input, &budget);
             let _ = self.total.spend((steps - budget.left()).min(self.total.left()));
         }
+        let before = sides.failed.get().is_some();
+        sides.transferred.borrow_mut().clear();
         let (difference, counted) = sides.compare(&input, case);
+        let transferred = sides.transferred.take();
+        let failures = sides.failed.get().filter(|_| !before).unwrap_or(0);
         if let (Ok(None), Some(collector)) = (&difference, collector) {
             collector.add(
                 &input,
@@ -523,7 +548,9 @@ impl Tried<'_, '_> {
         }
         // Too long for the steps given is no result.
         match difference {
-            Ok(difference) => self.cases.push(VerifyCase { input: input.text, counted, difference }),
+            Ok(difference) => {
+                self.cases.push(VerifyCase { input: input.text, counted, difference, transferred, failures })
+            }
             Err(_) => self.uncompared |= counted.launches > 0,
         }
         Ok(true)

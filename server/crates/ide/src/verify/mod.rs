@@ -13,6 +13,7 @@ mod rounding;
 mod runtime;
 mod sides;
 mod smaller;
+mod transfers;
 
 pub(crate) use cases::run_cases;
 #[cfg(test)]
@@ -20,6 +21,7 @@ pub(crate) use effort::Share;
 pub use effort::Verifier;
 pub(crate) use inputs::Layout;
 pub use native::{Natively, Trial};
+pub use transfers::{all_transferred, At, Transferred};
 
 use base::Budget;
 use simulate::Program;
@@ -27,6 +29,7 @@ use simulate::Program;
 use self::sides::{Sides, Skip};
 use crate::check::{Findings, LoopFinding};
 use crate::function_view::FunctionView;
+use crate::limits::verify_sides::FAILURES;
 use crate::offload::{offload_unit, Refused};
 use crate::units::Unit;
 use crate::words::plural;
@@ -43,11 +46,13 @@ pub struct VerifyOptions {
     pub steps: u64,
     /// Values for integer parameters and file-scope variables, by name; others are made up.
     pub given: Vec<(String, i128)>,
+    /// Calls of the run time, and launches, that fail in turn on one input, at most.
+    pub failures: u64,
 }
 
 impl Default for VerifyOptions {
     fn default() -> VerifyOptions {
-        VerifyOptions { cases: 12, seed: 1, steps: 20_000_000, given: Vec::new() }
+        VerifyOptions { cases: 12, seed: 1, steps: 20_000_000, given: Vec::new(), failures: FAILURES }
     }
 }
 
@@ -98,6 +103,10 @@ pub struct VerifyCase {
     pub counted: Counted,
     /// `None`: the same; else what differs, a sentence.
     pub difference: Option<String>,
+    /// What was copied between host and device, and where.
+    pub transferred: Vec<Transferred>,
+    /// Runs with this input in which a call of the run time or a launch failed.
+    pub failures: u64,
 }
 
 /// The comparison of one loop.
@@ -117,9 +126,21 @@ pub struct VerifyReport {
     pub has_kernel: bool,
     /// How it was checked: `simulator`, `natively with gcc 12.2.0`.
     pub checked: Vec<String>,
+    /// What all runs together copied between host and device, by array and place.
+    pub transferred: Vec<Transferred>,
+    /// In how many runs a call of the run time or a launch failed, of one input each another one.
+    pub failures: u64,
+    /// Names of the kernel files, which [`At`] counts.
+    pub kernel_files: Vec<String>,
 }
 
 impl VerifyReport {
+    /// What was copied, and what of it nobody needed, in sentences.
+    pub fn copies_said(&self) -> Vec<String> {
+        let launches = self.cases.iter().map(|c| c.counted.launches).sum();
+        transfers::said(&self.transferred, launches, &self.kernel_files)
+    }
+
     /// Adds what a machine said of the same inputs.
     pub fn add_native(&mut self, compiler: &str, said: &Natively) {
         self.checked.push(format!("natively with {compiler}"));
@@ -152,6 +173,13 @@ impl VerifyReport {
         self.checked.truncate(1);
         self.summary += &format!(" Not tried natively: {why}.");
     }
+}
+
+/// What of the copies of these runs nobody needed, in sentences.
+#[cfg(test)]
+pub(crate) fn too_much(cases: &[VerifyCase], files: &[String]) -> Vec<String> {
+    let all = transfers::all_transferred(cases.iter().flat_map(|c| &c.transferred));
+    all.iter().filter_map(|t| t.too_much(files)).collect()
 }
 
 /// Sizes tried, awkward ones first: none, one, around a warp and a block.
@@ -240,9 +268,11 @@ fn one(
         false => offload_unit(ask, findings, unit),
     };
     let has_kernel = offloaded.is_ok();
+    let mut kernel_files = Vec::new();
     let tried = match offloaded {
         Ok(done) => match findings.view(ask, l.item) {
             Some(view) => {
+                kernel_files = done.edit.create.iter().map(|f| f.name.clone()).collect();
                 let kernels: Vec<&str> = done.edit.create.iter().map(|f| f.text.as_str()).collect();
                 run_cases(doc, &view, unit, (&done.host, &kernels), options, share, cancel, &mut cases)
                     .map(|(t, s)| (trial, stood_in) = (t, s))
@@ -288,15 +318,19 @@ fn one(
     };
     let is_same = outcome == Outcome::Same && !stood_in.is_empty();
     let summary = if is_same { format!("{summary} {stood_in}") } else { summary };
+    let transferred = transfers::all_transferred(cases.iter().flat_map(|c| &c.transferred));
     let report = VerifyReport {
         key: l.key.to_string(),
         line: l.line(),
         function: l.report().function.clone(),
         outcome,
-        cases,
         summary,
         has_kernel,
         checked: vec!["simulator".to_owned()],
+        transferred,
+        failures: cases.iter().map(|c| c.failures).sum(),
+        kernel_files,
+        cases,
     };
     (report, trial)
 }
@@ -409,11 +443,13 @@ pub(crate) fn same_but(view: &FunctionView, beside: &Beside, how: How, options: 
         launches: how.launches,
         apart: !doc.language().kernels && !kernels.is_empty(),
         // pages may stop the program where a call fails
-        failed: std::cell::Cell::new(true),
+        failed: std::cell::Cell::new(Some(0)),
         options,
         cancel,
         total: steps,
         not_run: Default::default(),
+        places: None,
+        transferred: Default::default(),
     };
     let mut tally = Tally::default();
     for case in 0..options.cases.max(1) {

@@ -40,7 +40,13 @@ int cudaMemset(void *to, int value, unsigned long bytes) {
     return 0;
 }
 int cudaDeviceSynchronize(void) { return ww_fails() ? cudaErrorInvalidValue : 0; }
-int cudaGetLastError(void) { return ww_fails() ? cudaErrorInvalidValue : 0; }
+int ww_launch_error;
+int cudaGetLastError(void) {
+    int error = ww_launch_error;
+    ww_launch_error = 0;
+    if (error) return cudaErrorInvalidConfiguration;
+    return ww_fails() ? cudaErrorInvalidValue : 0;
+}
 void abort(void) { *(volatile int *)0 = 0; }
 ";
 
@@ -50,6 +56,9 @@ pub(super) const COPIES: &str = "ww_copies";
 /// The variable of [`HOST`] that says which call fails (0: none), and the one that counts calls that could.
 pub(super) const FAIL_AT: &str = "ww_fail_at";
 pub(super) const CALLS: &str = "ww_calls";
+
+/// The variable that is 1 after a launch that failed.
+pub(super) const LAUNCH_ERROR: &str = "ww_launch_error";
 
 /// Before kernel text, whose host functions call what [`HOST`] defines.
 const DEVICE: &str = "
@@ -64,6 +73,11 @@ extern \"C\" int cudaMemset(void *to, int value, unsigned long bytes);
 extern \"C\" int cudaDeviceSynchronize(void);
 extern \"C\" int cudaGetLastError(void);
 ";
+
+/// Before host text, and before kernel text, for a target.
+pub(super) fn before(target: &gpu::Row) -> [String; 2] {
+    [host(target), device(target)]
+}
 
 /// Before host text for a target.
 pub(super) fn host(target: &gpu::Row) -> String {

@@ -2,12 +2,13 @@
 //! Deliberately absent: which inputs there are.
 
 use base::{Budget, CancelToken};
-use simulate::{Fault, FaultKind, Finding, Outcome, Program, Schedule, Tolerance, Value};
+use simulate::{Fault, FaultKind, Finding, Ledger, Outcome, Program, Schedule, Tolerance, Value};
 
 use super::left::Left;
 use super::rounding::Sums;
+use super::transfers::{Places, Transferred};
 use super::{inputs, runtime, Copies, Counted, VerifyOptions};
-use crate::limits::verify_sides::{FAILURES, FAILURE_STEPS};
+use crate::limits::verify_sides::FAILURE_STEPS;
 
 /// What is compared.
 pub(super) struct Sides<'a> {
@@ -22,14 +23,18 @@ pub(super) struct Sides<'a> {
     /// Whether host and device have memory of their own in the rewritten function's runs: of what a document of the host alone
     /// became.
     pub apart: bool,
-    /// Whether the calls of the run time have failed in turn.
-    pub failed: std::cell::Cell<bool>,
+    /// In how many runs calls of the run time and launches have failed in turn; `None`: not yet.
+    pub failed: std::cell::Cell<Option<u64>>,
     pub options: &'a VerifyOptions,
     pub cancel: &'a CancelToken,
     /// Steps of all runs.
     pub total: &'a Budget,
     /// What of the rewritten code could not be executed, if anything.
     pub not_run: std::cell::RefCell<Option<String>>,
+    /// Where lines of the rewritten text are, for what is said of copies.
+    pub places: Option<Places<'a>>,
+    /// What the last run of the rewritten function copied.
+    pub transferred: std::cell::RefCell<Vec<Transferred>>,
 }
 
 /// What the run time counted: by a variable of its own in the program's memory.
@@ -101,7 +106,11 @@ impl<'p> Sides<'p> {
         if self.apart {
             b.0.keep_apart();
         }
-        let run = simulate::run_hosted(offloaded, function, &b.1, &mut b.0, &schedule, second);
+        let mut ledger = Ledger::default();
+        let run = match self.apart {
+            true => simulate::run_told(offloaded, function, &b.1, &mut b.0, &schedule, second, &mut ledger),
+            false => simulate::run_hosted(offloaded, function, &b.1, &mut b.0, &schedule, second),
+        };
         let (got, launches) = match run {
             Ok(r) => r,
             Err(f) if spent(&f) => return (Err(Skip), Counted::default()),
@@ -134,10 +143,27 @@ impl<'p> Sides<'p> {
         }
         let Some(got) = got else { return (Err(Skip), ran) };
         let sides = Ran { want: (&want, &a), got: (&got, &b), input };
+        let stale = self.follow(&mut ledger, &sides);
         match self.differ(&sides) {
-            Ok(None) if launched > 0 => (self.with_failures(input, (&want, &a), &schedule, second), ran),
+            Ok(None) | Err(Skip) if stale.is_some() => (Ok(stale), ran),
+            Ok(Some(what)) => (Ok(Some(because(what, stale, &ledger, &sides))), ran),
+            Ok(None) if launched > 0 => {
+                (self.with_failures(input, (&want, &a), (&schedule, launched), second), ran)
+            }
             other => (other, ran),
         }
+    }
+
+    /// Ends what was followed: the caller looks at what is left. Gives the first read of an old value.
+    fn follow(&self, ledger: &mut Ledger, ran: &Ran<'_>) -> Option<String> {
+        let places = self.places.as_ref()?;
+        let b = ran.got.1;
+        // what nobody looks at may be left in any state
+        let dead: Vec<_> =
+            b.3.iter().zip(&self.signature.globals).filter(|(_, g)| g.dead).map(|(o, _)| *o).collect();
+        ledger.read_by_caller(b.0.memory(), &dead);
+        *self.transferred.borrow_mut() = places.transferred(ledger);
+        ledger.stale().first().map(|s| places.stale(s, ledger))
     }
 
     /// What differs in what both left.
@@ -188,49 +214,99 @@ impl<'p> Sides<'p> {
         Ok(None)
     }
 
-    /// Whether the rewritten function computes the same with every call of the run time failing in turn. Tried with one input,
-    /// and a small one.
+    /// Whether the rewritten function computes the same with every call of the run time and every launch failing in turn. Tried
+    /// with one input, and a small one.
     fn with_failures(
         &self,
         input: &inputs::Input,
         want: (&Outcome, &inputs::Placed),
-        schedule: &Schedule,
+        (schedule, launches): (&Schedule, u64),
         budget: &Budget,
     ) -> Result<Option<String>, Skip> {
-        if !self.apart || self.failed.get() || budget.taken() > FAILURE_STEPS {
+        if !self.apart || self.failed.get().is_some() || budget.taken() > FAILURE_STEPS {
             return Ok(None);
         }
-        for call in 1..=FAILURES {
-            let Ok(mut b) = input.place(self.signature) else { return Ok(None) };
-            let Ok(at) = b.0.buffer(runtime::FAIL_AT, &[call]) else { return Ok(None) };
-            b.0.provide(runtime::FAIL_AT, at);
-            b.0.keep_apart();
-            let ran = simulate::run_hosted(&self.offloaded, self.function, &b.1, &mut b.0, schedule, budget);
-            let told = |what: String| Ok(Some(format!("where call {call} of the run time fails: {what}")));
-            let got = match ran {
-                Ok((Some(got), _)) => got,
-                Ok((None, launches)) => match launches.iter().flat_map(|l| &l.report.findings).next() {
-                    // what it takes is no fault of the code
-                    None => return Ok(None),
-                    Some(Finding::Fault(f)) if f.is_unknown() => return Ok(None),
-                    Some(finding) => return told(format!("a kernel is wrong: {}", words_of(finding))),
-                },
-                Err(f) if f.is_unknown() => return Ok(None),
-                Err(f) => return told(format!("the rewritten code fails: {f}")),
-            };
-            match self.differ(&Ran { want, got: (&got, &b), input }) {
-                Ok(None) => {}
-                Ok(Some(what)) => return told(what),
-                // the run without a failure was compared
-                Err(Skip) => return Ok(None),
+        let most = self.options.failures;
+        let all = (1..=most).map(Failing::Call).chain((1..=launches.min(most)).map(Failing::Launch));
+        let (mut runs, mut all_called) = (0, false);
+        for failing in all {
+            if matches!(failing, Failing::Call(_)) && all_called {
+                continue;
             }
-            let calls = b.0.global(runtime::CALLS).and_then(|o| b.0.read_raw::<u64>(o).first().copied());
-            if calls.is_none_or(|made| made < call) {
-                break;
+            match self.with_failure(failing, input, want, schedule, budget) {
+                // there was no such call any more
+                Some(Ok(made)) if matches!(failing, Failing::Call(call) if made < call) => {
+                    all_called = true;
+                    continue;
+                }
+                Some(Ok(_)) => {}
+                Some(Err(what)) => return Ok(Some(format!("where {} fails: {what}", failing.words()))),
+                // what it takes is no fault of the code
+                None => return Ok(None),
+            }
+            runs += 1;
+        }
+        self.failed.set(Some(runs));
+        Ok(None)
+    }
+
+    /// Likewise with one of them. Gives how many calls there were, or what is wrong; `None`: nothing can be said.
+    fn with_failure(
+        &self,
+        failing: Failing,
+        input: &inputs::Input,
+        want: (&Outcome, &inputs::Placed),
+        schedule: &Schedule,
+        budget: &Budget,
+    ) -> Option<Result<u64, String>> {
+        let mut b = input.place(self.signature).ok()?;
+        match failing {
+            Failing::Call(call) => {
+                let at = b.0.buffer(runtime::FAIL_AT, &[call]).ok()?;
+                b.0.provide(runtime::FAIL_AT, at);
+            }
+            Failing::Launch(launch) => {
+                let at = b.0.buffer(runtime::LAUNCH_ERROR, &[0i32]).ok()?;
+                b.0.provide(runtime::LAUNCH_ERROR, at);
+                b.0.fail_launch(launch - 1, at);
             }
         }
-        self.failed.set(true);
-        Ok(None)
+        b.0.keep_apart();
+        let ran = simulate::run_hosted(&self.offloaded, self.function, &b.1, &mut b.0, schedule, budget);
+        let got = match ran {
+            Ok((Some(got), _)) => got,
+            Ok((None, launches)) => match launches.iter().flat_map(|l| &l.report.findings).next()? {
+                Finding::Fault(f) if f.is_unknown() => return None,
+                finding => return Some(Err(format!("a kernel is wrong: {}", words_of(finding)))),
+            },
+            Err(f) if f.is_unknown() => return None,
+            Err(f) => return Some(Err(format!("the rewritten code fails: {f}"))),
+        };
+        match self.differ(&Ran { want, got: (&got, &b), input }) {
+            Ok(None) => {}
+            Ok(Some(what)) => return Some(Err(what)),
+            // the run without a failure was compared
+            Err(Skip) => return None,
+        }
+        let calls = b.0.global(runtime::CALLS)?;
+        Some(Ok(b.0.read_raw::<u64>(calls).first().copied().unwrap_or(0)))
+    }
+}
+
+/// What fails in a run.
+#[derive(Clone, Copy)]
+enum Failing {
+    /// The n-th call of the run time, from 1.
+    Call(u64),
+    Launch(u64),
+}
+
+impl Failing {
+    fn words(self) -> String {
+        match self {
+            Failing::Call(n) => format!("call {n} of the run time"),
+            Failing::Launch(n) => format!("launch {n}"),
+        }
     }
 }
 
@@ -239,6 +315,22 @@ struct Ran<'r> {
     want: (&'r Outcome, &'r inputs::Placed),
     got: (&'r Outcome, &'r inputs::Placed),
     input: &'r inputs::Input,
+}
+
+/// What differs, with what made it so.
+fn because(what: String, stale: Option<String>, ledger: &Ledger, ran: &Ran<'_>) -> String {
+    if let Some(stale) = stale {
+        return format!("{what}: {stale}");
+    }
+    let names = ran.input.buffers.iter().chain(&ran.input.globals).map(|c| c.name.to_string());
+    let b = ran.got.1;
+    let mut lost = names.zip(b.2.iter().chain(&b.3)).filter(|(_, o)| ledger.is_lost(**o));
+    match lost.find(|(name, _)| what.contains(&format!("`{name}["))) {
+        Some((name, _)) => {
+            format!("{what}: the GPU's values of `{name}` were given up with its memory, without a copy back")
+        }
+        None => what,
+    }
 }
 
 fn same_value(x: Value, y: Value, regrouped: bool) -> bool {

@@ -67,6 +67,9 @@ impl<H: Hooks> Touch<'_, H> {
 
     pub fn copy(&mut self, to: u64, from: u64, size: u64) -> Result<bool, FaultKind> {
         let (to, from) = self.mem.copy(to, from, size)?;
+        if self.told && self.hooks.copied(self.mem, to, from, size as u32) {
+            return Ok(false);
+        }
         let read = self.tell(from, size as u32, AccessKind::Read);
         let written = self.tell(to, size as u32, AccessKind::Write);
         Ok(read || written)

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
-use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
+use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::{memory, trouble, Found, Walk};
 use crate::flow::counted_loop::has_jump;
@@ -21,7 +21,14 @@ impl<'a> Walk<'a> {
         let exposed = liveness::exposed_reads(body, statements, self.budget);
         let surely = self.surely_set(statements);
         let mut out: Vec<RegionScalar> = Vec::new();
-        for t in statements.iter().flat_map(|&t| body.walk(t)) {
+        let named: Vec<TermId> = statements.iter().flat_map(|&t| body.walk(t)).collect();
+        // rows have lengths that only their types name
+        let mut lengths = Vec::new();
+        for s in named.iter().filter_map(|&t| body.as_symbol(t)) {
+            variable_lengths(body, body.symbols[s].ty, &mut lengths);
+        }
+        let lengths = lengths.into_iter().flat_map(|t| body.walk(t));
+        for t in named.iter().copied().chain(lengths) {
             let Some(s) = body.as_symbol(t) else { continue };
             let symbol = &body.symbols[s];
             let is_number =
@@ -106,6 +113,13 @@ impl<'a> Walk<'a> {
         for &s in wanted {
             let uses = self.uses.get(&s).map_or(&[][..], Vec::as_slice);
             let Some(first) = uses.first() else { continue };
+            if self.declared.contains(&s) {
+                let all = self.nests.iter().flat_map(|n| &n.1.buffers).filter(|b| b.symbol == s);
+                let (read, written) = all.fold((false, false), |a, b| (a.0 || b.read, a.1 || b.written));
+                let buffer = Buffer { read, written, wholly_written: true, ..first.buffer.clone() };
+                out.push(RegionArray { buffer, kept: false, own: true });
+                continue;
+            }
             let is_exchanged = self.exchanged.contains(&s);
             let whole = is_whole(body, s);
             let mut parts: Vec<&(Expr, Expr)> = Vec::new();
@@ -120,7 +134,8 @@ impl<'a> Walk<'a> {
                 (true, _) => return trouble(RegionTroubleKind::Part(s), statements[0]),
                 (false, [one]) => Some((*one).clone()),
                 (false, several) => {
-                    // what none of them uses may lie between an empty one and another
+                    // what none of them uses may lie between an empty one and another, and of two that are the same where they
+                    // run one may not
                     let nonempty: Vec<Surely> = several
                         .iter()
                         .map(|(first, last)| {
@@ -129,9 +144,22 @@ impl<'a> Walk<'a> {
                         })
                         .collect();
                     new.extend(nonempty);
+                    let distinct = |of: Vec<Expr>, several: fn(Vec<Expr>) -> Expr| {
+                        let mut all: Vec<Expr> = Vec::new();
+                        for e in of {
+                            if !all.contains(&e) {
+                                all.push(e);
+                            }
+                        }
+                        match all.len() {
+                            1 => all.swap_remove(0),
+                            _ => several(all),
+                        }
+                    };
+                    let last = |e: &&(Expr, Expr)| end(&e.0, &e.1).clone();
                     Some((
-                        Expr::Min(several.iter().map(|e| e.0.clone()).collect()),
-                        Expr::Max(several.iter().map(|e| e.1.clone()).collect()),
+                        distinct(several.iter().map(|e| e.0.clone()).collect(), Expr::Min),
+                        distinct(several.iter().map(last).collect(), Expr::Max),
                     ))
                 }
             };
@@ -147,8 +175,12 @@ impl<'a> Walk<'a> {
                 extent,
                 ..first.buffer.clone()
             };
-            let kept = !self.is_gone(statements, s, buffer.wholly_written);
-            out.push(RegionArray { buffer, kept });
+            // what nobody has set before needs not be there
+            let private = self.is_private(statements, s);
+            let kept = !private.is_some_and(|once| once || buffer.wholly_written);
+            let wholly_written = buffer.wholly_written || private == Some(true);
+            let buffer = Buffer { wholly_written, ..buffer };
+            out.push(RegionArray { buffer, kept, own: false });
         }
         self.add_sure(new);
         out.extend(self.held(statements)?);
@@ -191,7 +223,7 @@ impl<'a> Walk<'a> {
                 extent: self.no_part(),
                 ..one.first()?.buffer.clone()
             };
-            Some(RegionArray { buffer: none, kept: true })
+            Some(RegionArray { buffer: none, kept: true, own: false })
         };
         Ok(held.filter_map(array).collect())
     }
@@ -225,30 +257,60 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether nobody sees the array afterwards: it is the function's own, only these statements name it, and none of their runs
-    /// reads what another left.
-    pub(super) fn is_gone(&self, statements: &[TermId], s: SymbolId, begins_empty: bool) -> bool {
+    /// Whether the array is the function's own and only these statements name it; and then whether they run once where it is
+    /// declared, so that none of their runs reads what another left.
+    pub(super) fn is_private(&self, statements: &[TermId], s: SymbolId) -> Option<bool> {
         let (body, symbol) = (self.body, &self.body.symbols[s]);
         let own = symbol.storage == Storage::Local
             && !symbol.address_taken
             && matches!(body.types.kind(symbol.ty), TypeKind::Array { .. });
-        if !own || !begins_empty {
-            return false;
-        }
         let names = |t: TermId| body.walk(t).filter(|&x| body.as_symbol(x) == Some(s)).count();
-        names(body.root) == statements.iter().map(|&t| names(t)).sum::<usize>()
+        if !own || names(body.root) != statements.iter().map(|&t| names(t)).sum::<usize>() {
+            return None;
+        }
+        let is_declaration =
+            |t: &TermId| matches!(body.op(*t), Op::Declare(d) if *d == s) && body.args(*t).is_empty();
+        let parents = body.parents();
+        let up = |t: &TermId| parents.get(t.0 as usize).copied().flatten();
+        let declared = body.walk(body.root).find(|t| is_declaration(t)).and_then(|t| up(&t));
+        let mut around = std::iter::successors(statements.first().copied(), up).skip(1);
+        let once = declared.is_some_and(|block| {
+            let jumps = body.walk(body.root).any(|t| matches!(body.op(t), Op::Label(_)));
+            let found = around.find(|&t| t == block || body.op(t).is_loop());
+            found == Some(block) && !jumps
+        });
+        Some(once)
+    }
+}
+
+/// The terms in a type that give lengths.
+fn variable_lengths(body: &Body, mut ty: TypeId, out: &mut Vec<TermId>) {
+    loop {
+        let (of, len) = match body.types.kind(ty) {
+            TypeKind::Array { of, len } => (*of, len),
+            TypeKind::Pointer { to, declared, .. } => (*to, declared),
+            _ => return,
+        };
+        if let Len::Term(t) = len {
+            if !out.contains(t) {
+                out.push(*t);
+            }
+        }
+        ty = of;
+    }
+}
+
+/// The last element of a part that is not empty.
+fn end<'e>(first: &Expr, last: &'e Expr) -> &'e Expr {
+    match last {
+        // the last of none
+        Expr::Select(_, some, none) if **none == Expr::Add(vec![first.clone(), Expr::Int(-1)]) => some,
+        e => e,
     }
 }
 
 /// Whether two parts are one where neither is empty.
 fn is_same_part(a: &Option<(Expr, Expr)>, b: &Option<(Expr, Expr)>) -> bool {
-    pub(super) fn end<'e>(first: &Expr, last: &'e Expr) -> &'e Expr {
-        match last {
-            // the last of none
-            Expr::Select(_, some, none) if **none == Expr::Add(vec![first.clone(), Expr::Int(-1)]) => some,
-            e => e,
-        }
-    }
     match (a, b) {
         (Some(a), Some(b)) => a.0 == b.0 && end(&a.0, &a.1) == end(&b.0, &b.1),
         (None, None) => true,

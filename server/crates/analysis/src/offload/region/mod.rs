@@ -5,6 +5,8 @@
 //! data, because that is copied: of a counted loop what all its iterations touch together, else what the nests of its first
 //! iteration touch, on the condition that there is one.
 
+pub(crate) mod alone;
+mod cells;
 mod host;
 mod kept;
 mod used;
@@ -60,15 +62,22 @@ pub(crate) fn region(
     walk.pointers(statements)?;
     let wanted: BTreeSet<SymbolId> =
         nests.iter().flat_map(|n| memory(body, &n.1)).map(|b| b.symbol).collect();
-    if let Some(&s) = wanted.iter().find(|s| walk.declared.contains(s)) {
+    if let Some(&s) = wanted.iter().find(|s| walk.declared.contains(s) && !walk.is_own_array(**s)) {
         return trouble(RegionTroubleKind::DeclaredInside(s), first);
     }
     let mut sure = true;
-    for (k, &t) in statements.iter().enumerate() {
-        sure = walk.used(t, sure, k == 0, &wanted);
+    let mut is_first = true;
+    for &t in statements {
+        sure = walk.used(t, sure, is_first, &wanted);
+        // kernels and declarations of arrays set nothing that the host reads
+        is_first &= walk.nest(t).is_some_and(|n| n.1.finals.is_empty() && n.1.reductions.is_empty())
+            || matches!(body.op(t), Op::Declare(s) if walk.is_own_array(*s));
     }
+    let named = |t: TermId, s: SymbolId| body.walk(t).filter(|&x| body.as_symbol(x) == Some(s)).count();
+    let is_used_behind =
+        |s: SymbolId| named(body.root, s) > statements.iter().map(|&t| named(t, s)).sum::<usize>();
     let declares = statements.iter().find_map(|&t| match body.op(t) {
-        Op::Declare(s) if statements.len() > 1 => Some((*s, t)),
+        Op::Declare(s) if statements.len() > 1 && is_used_behind(*s) => Some((*s, t)),
         _ => None,
     });
     if let Some((s, t)) = declares {
@@ -144,6 +153,20 @@ impl<'a> Walk<'a> {
             sure: Vec::new(),
             tested: Vec::new(),
         }
+    }
+
+    /// Whether an array that the statements declare can be one on the device alone: its size is known, and nobody else has its
+    /// address.
+    fn is_own_array(&self, s: SymbolId) -> bool {
+        let symbol = &self.body.symbols[s];
+        let types = &self.body.types;
+        let is_plain =
+            types.element(symbol.ty).is_some_and(|_| types.is_arithmetic(types.innermost(symbol.ty)));
+        matches!(types.kind(symbol.ty), TypeKind::Array { .. })
+            && symbol.storage == Storage::Local
+            && !symbol.address_taken
+            && is_plain
+            && types.size_align(symbol.ty).is_some()
     }
 
     fn nest(&self, t: TermId) -> Option<&'a (LoopId, Offload)> {

@@ -7,7 +7,7 @@ use term::{Op, SymbolId, TermId};
 use super::{memory, Use, Walk};
 use crate::flow::counted_loop::has_jump;
 use crate::offload::touched::touched;
-use crate::{Condition, Pred, Surely};
+use crate::{Buffer, Condition, Pred, Surely};
 
 impl Walk<'_> {
     /// What parts of arrays a statement uses. `is_sure`: whether it is surely come to; the answer is whether what is behind it
@@ -28,6 +28,11 @@ impl Walk<'_> {
             }
             for b in memory(body, offload).filter(|b| wanted.contains(&b.symbol)) {
                 let known = is_sure && (b.extent.is_none() || self.is_fixed_buffer(b));
+                if self.declared.contains(&b.symbol) {
+                    let whole = Buffer { extent: None, ..b.clone() };
+                    self.uses.entry(b.symbol).or_default().push(Use { buffer: whole, is_sure: false });
+                    continue;
+                }
                 if b.extent.is_some() && (!known || self.exchanged.contains(&b.symbol)) {
                     self.tested.push((*id, b.symbol));
                 }
@@ -77,7 +82,8 @@ impl Walk<'_> {
         let Some(inner) = body.loop_parts(t).map(|p| p.body) else { return };
         let mut rest = wanted.clone();
         if let Some(id) = self.facts.of_term(t).filter(|_| is_sure && self.exchanged.is_empty()) {
-            let found = touched(body, self.program, self.facts, id, wanted, self.budget);
+            let outer = wanted.iter().copied().filter(|s| !self.declared.contains(s)).collect();
+            let found = touched(body, self.program, self.facts, id, &outer, self.budget);
             let (buffers, conditions) = found.unwrap_or_default();
             let fixed = conditions.iter().all(|c| c.check.as_ref().is_some_and(|p| self.is_fixed_pred(p)));
             for b in buffers {

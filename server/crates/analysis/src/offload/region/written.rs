@@ -1,20 +1,15 @@
-//! A function as its offload of a stretch reads it: calls outside kernels stand there as what they do, and statements that use
-//! memory as loops of one round, so that they can be kernels too.
+//! A function as its offload of a stretch reads it: calls outside kernels stand there as what they do.
 //!
 //! No text is made of the function itself: the user's stays as it is, and runs where the offload does not.
 
-use base::IndexId;
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{
-    intrinsic, BinOp, Body, BodyBuilder, IntKind, Op, Origin, Storage, Symbol, SymbolId, Term, TermId,
-};
+use term::{BinOp, Body, BodyBuilder, Op, Origin, SymbolId, Term, TermId};
 
 use crate::calls::function::own_callee;
 use crate::calls::inline::expand_chosen;
-use crate::flow::counted_loop::has_jump;
 use crate::Program;
 
-/// A function written so, with the statements of the stretch in it.
+/// A function written for the offload of a stretch, with the statements of the stretch in it.
 #[derive(Clone, Debug)]
 pub struct Written {
     pub body: Body,
@@ -241,153 +236,5 @@ impl Writer<'_> {
             }
         }
         Some(())
-    }
-}
-
-/// The function with those statements of the stretch as loops of one round that use memory and stand in none of `kernels`; `None`:
-/// there are none.
-pub(crate) fn alone(written: &Written, kernels: &[TermId]) -> Option<Written> {
-    let body = &written.body;
-    if kernels.is_empty() {
-        return None;
-    }
-    let parents = body.parents();
-    let first = *written.statements.first()?;
-    let mut lone = Lone { b: body.to_builder(), body, kernels, any: false };
-    let mut statements = written.statements.clone();
-    match written.statements.as_slice() {
-        [one] => lone.inside(*one),
-        several => {
-            let block = parents.get(first.index()).copied().flatten().filter(|&b| *body.op(b) == Op::List)?;
-            let all = body.args(block);
-            let from = all.iter().position(|&t| t == first)?;
-            let to = from + several.len();
-            if all.get(from..to) != Some(several) {
-                return None;
-            }
-            statements = lone.list(several);
-            let new = [&all[..from], &statements, &all[to..]].concat();
-            let term = lone.b.get(block).clone();
-            lone.b.set(block, Term { args: new.into(), ..term });
-        }
-    }
-    let callers = written.callers.clone();
-    lone.any.then(|| Written { body: lone.b.finish(body.root), statements, callers })
-}
-
-struct Lone<'a> {
-    b: BodyBuilder,
-    body: &'a Body,
-    kernels: &'a [TermId],
-    any: bool,
-}
-
-impl Lone<'_> {
-    /// What stands in a statement that stays on the host: beside kernels, for a launch for each iteration of a loop without any
-    /// takes longer than copies do.
-    fn inside(&mut self, t: TermId) {
-        let is_kernel = |t: TermId| self.kernels.contains(&t);
-        if is_kernel(t) || !self.body.walk(t).any(is_kernel) {
-            return;
-        }
-        match self.body.op(t) {
-            Op::List => {
-                let new = self.list(self.body.args(t));
-                let term = self.b.get(t).clone();
-                self.b.set(t, Term { args: new.into(), ..term });
-            }
-            Op::If => self.body.args(t).iter().skip(1).for_each(|&a| self.inside(a)),
-            _ => {
-                if let Some(parts) = self.body.loop_parts(t) {
-                    self.inside(parts.body);
-                }
-            }
-        }
-    }
-
-    /// The statements of a list, with those together that are one behind the other.
-    fn list(&mut self, statements: &[TermId]) -> Vec<TermId> {
-        let (mut out, mut group) = (Vec::new(), Vec::new());
-        for &t in statements {
-            if self.is_alone(t) {
-                group.push(t);
-                continue;
-            }
-            self.end(&mut group, &mut out);
-            self.inside(t);
-            out.push(t);
-        }
-        self.end(&mut group, &mut out);
-        out
-    }
-
-    fn end(&mut self, group: &mut Vec<TermId>, out: &mut Vec<TermId>) {
-        if let Some(&first) = group.first() {
-            let statements = std::mem::take(group);
-            out.push(self.once(statements, first));
-            self.any = true;
-        }
-    }
-
-    /// `for (int once = 0; once < 1; once++) { … }`
-    fn once(&mut self, statements: Vec<TermId>, like: TermId) -> TermId {
-        let span = self.b.span(like);
-        let (void, int) = (self.b.types.void(), self.b.types.int(IntKind::Int));
-        let index = self.b.symbols.push(Symbol {
-            name: "once".into(),
-            ty: int,
-            storage: Storage::Local,
-            device: None,
-            address_taken: false,
-            span: None,
-        });
-        let mut term = |op, args: Vec<TermId>, ty| self.b.term_from(op, args, ty, span, Origin::Made);
-        let zero = term(Op::Int(0), Vec::new(), int);
-        let declare = term(Op::Declare(index), vec![zero], void);
-        let (left, one) = (term(Op::Sym(index), Vec::new(), int), term(Op::Int(1), Vec::new(), int));
-        let condition = term(Op::Binary(BinOp::Lt), vec![left, one], int);
-        let place = term(Op::Sym(index), Vec::new(), int);
-        let step = term(Op::Step { delta: 1, prefix: false }, vec![place], int);
-        let block = term(Op::List, statements, void);
-        term(Op::For, vec![declare, condition, step, block], void)
-    }
-
-    /// Whether a statement uses memory and changes nothing that the host has to know.
-    fn is_alone(&self, t: TermId) -> bool {
-        let body = self.body;
-        if self.kernels.contains(&t) || matches!(body.op(t), Op::Declare(_) | Op::Empty) || has_jump(body, t)
-        {
-            return false;
-        }
-        let declared: FxHashSet<SymbolId> = body
-            .walk(t)
-            .filter_map(|x| match body.op(x) {
-                Op::Declare(s) => Some(*s),
-                _ => None,
-            })
-            .collect();
-        let mut uses_memory = false;
-        for x in body.walk(t) {
-            match body.op(x) {
-                Op::Index | Op::Deref | Op::Member { .. } => uses_memory = true,
-                Op::For | Op::While | Op::DoWhile | Op::Switch | Op::Reject(_) | Op::Launch => return false,
-                Op::Call => {
-                    let known = body.callee(x).is_some_and(|f| {
-                        body.library.contains(&f) && intrinsic(&body.symbols[f].name).is_some()
-                    });
-                    if !known {
-                        return false;
-                    }
-                }
-                op if op.is_write() => {
-                    let place = body.args(x).first().and_then(|&p| body.as_symbol(p));
-                    if place.is_some_and(|s| !declared.contains(&s)) {
-                        return false;
-                    }
-                }
-                _ => {}
-            }
-        }
-        uses_memory
     }
 }

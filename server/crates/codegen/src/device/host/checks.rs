@@ -27,9 +27,17 @@ impl Host<'_> {
 
     pub(super) fn tests(&mut self) -> Vec<Term> {
         let plan = self.plan;
-        // where arrays lie on the device already, the region has seen to them
+        // where arrays lie on the device already, the region has seen to them, and cells are its own
         let of_arrays = |t: &&Test| {
-            matches!(t.kind, TestKind::Extent(_) | TestKind::Apart(..) | TestKind::Outside { .. })
+            matches!(
+                t.kind,
+                TestKind::Extent(_)
+                    | TestKind::Apart(..)
+                    | TestKind::Outside { .. }
+                    | TestKind::CellInBuffer { .. }
+                    | TestKind::CellInCell { .. }
+                    | TestKind::CellInVariable { .. }
+            )
         };
         let resident = self.steps.is_some();
         plan.tests.iter().filter(|t| !(resident && of_arrays(t))).flat_map(|t| self.test(t)).collect()

@@ -301,6 +301,12 @@ impl<'p> Givens<'p> {
         self.add(Key::Text(ty.clone(), value.clone()), wish, [&ty, &ty], value, false)
     }
 
+    /// Where an array of the region's lies on the device.
+    pub(crate) fn resident(&mut self, s: SymbolId, ty: &str) -> String {
+        let (value, wish) = (self.caller.name(s), wish_of(&self.body().symbols[s].name, "array"));
+        self.add(Key::Text(ty.to_owned(), value.clone()), &wish, [ty, ty], value, false)
+    }
+
     /// The table of arrays that may grow, which the caller has.
     pub(crate) fn table(&mut self, ty: &str, value: &str) -> String {
         let key = Key::Text(ty.to_owned(), value.to_owned());

@@ -40,6 +40,12 @@ pub(crate) fn text(
         let line = host.launch(&mut launches);
         lines.push((kernel.dims.first().map_or(nest.body.root, |d| d.term), line));
     }
+    for t in plan.region.statements.iter().flat_map(|&t| outer.body.walk(t)) {
+        if matches!(outer.body.op(t), Op::Declare(s) if outer.buffers.iter().any(|b| b.own && b.symbol == *s))
+        {
+            lines.push((t, String::new()));
+        }
+    }
     let steps = StepsText::of(plan, names, &given_on, &lines);
     let mut own = Vec::new();
     let name = super::function_name(outer);
@@ -120,7 +126,7 @@ impl Host<'_> {
                 self.given.variable(s.symbol);
             }
         }
-        for b in &plan.buffers {
+        for b in plan.buffers.iter().filter(|b| !b.own) {
             self.given.array(b);
         }
         let mut tests: Vec<Term> = self.limits().into_iter().collect();
