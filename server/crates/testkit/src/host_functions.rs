@@ -1,5 +1,5 @@
-//! Random functions of a host: loops that stay where they are around nests that become kernels, with branches, exchanged
-//! pointers, sums that decide, and arrays that are used in part.
+//! Random functions of a host: loops that stay where they are around nests that become kernels, with branches, jumps, ways out,
+//! exchanged pointers, sums that decide, calls of small functions, nests with triangular bounds, and arrays that are used in part.
 //!
 //! All numbers are small whole ones, so that results are the same to the bit. Deliberately absent: what the nests look like
 //! inside ([`crate::nests`] has those).
@@ -10,8 +10,10 @@ use crate::rng::Rng;
 
 /// A function `f`, the same for the same seed.
 pub fn generate(seed: u64) -> String {
+    let mut rng = Rng::new(seed ^ 0x4057_F00C);
+    let (calls, jumps) = (rng.chance(40), rng.chance(40));
     let mut w =
-        Writer { rng: Rng::new(seed ^ 0x4057_F00C), out: String::new(), depth: 1, loops: 0, names: 0 };
+        Writer { rng, out: String::new(), depth: 1, loops: 0, names: 0, calls, jumps, ends: Vec::new() };
     w.function();
     w.out
 }
@@ -23,9 +25,32 @@ struct Writer {
     /// Host loops around.
     loops: usize,
     names: usize,
+    /// Whether small functions are there to be called.
+    calls: bool,
+    /// Whether control may jump: `goto`, `switch`, a way out.
+    jumps: bool,
+    /// Labels at the function's end that something jumps to.
+    ends: Vec<String>,
 }
 
 const FLAT: [&str; 3] = ["a", "b", "c"];
+
+/// Functions that are called on the host and in nests.
+const SMALL: &str = "static int step(int v, int by) { return (v * 7 + by) & 31; }
+static int least(int v, int w) { if (v < w) return v; return w; }
+static void fill(int count, int *to, int value)
+{
+    for (int i = 0; i < count; i++)
+        to[i] = (value + i) & 63;
+}
+static int total(int count, const int *from)
+{
+    int sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += from[i] & 3;
+    return sum;
+}
+";
 
 impl Writer {
     fn line(&mut self, text: &str) {
@@ -48,10 +73,13 @@ impl Writer {
     }
 
     fn function(&mut self) {
+        if self.calls {
+            self.out.push_str(SMALL);
+        }
         self.out.push_str(
-            "int w[40];\n\nint f(int n, int m, int rounds, int *a, int *b, int *c, int q[n][m])\n{\n",
+            "int w[40];\n\nint f(int n, int m, int rounds, int start, int *a, int *b, int *c, int q[n][m])\n{\n",
         );
-        self.line("int r = 3, k = 0, s = 1;");
+        self.line("int r = start & 63, k = start & 1, s = 1;");
         if self.rng.chance(50) {
             self.line("int x[24];");
             self.line("for (int i = 0; i < 24; i++) x[i] = i;");
@@ -68,7 +96,12 @@ impl Writer {
         if self.rng.chance(30) {
             self.plain(false);
         }
-        let result = *self.rng.pick(&["r", "r + k", "s + r + k", "r + x[3]", "k"]);
+        for end in std::mem::take(&mut self.ends) {
+            let _ = writeln!(self.out, "{end}:");
+            self.line("r += 2;");
+        }
+        let results = ["r", "r + k", "s + r + k", "r + x[3]", "k", "r + a[n / 2]", "b[1] + c[n - 1]"];
+        let result = *self.rng.pick(&results);
         self.line(&format!("return {result};"));
         self.out.push_str("}\n");
     }
@@ -123,6 +156,12 @@ impl Writer {
     }
 
     fn statement(&mut self, level: usize, t: &str) {
+        if self.calls && self.rng.chance(25) {
+            return self.call(t);
+        }
+        if self.jumps && self.rng.chance(25) {
+            return self.jump(t);
+        }
         match self.rng.below(12) {
             0 => {
                 let when = self.condition(t);
@@ -146,6 +185,64 @@ impl Writer {
         }
     }
 
+    /// A call of a small function.
+    fn call(&mut self, t: &str) {
+        let (x, y) = (self.flat(), self.flat());
+        match self.rng.below(6) {
+            0 => self.line(&format!("k = step(k, {t});")),
+            1 => self.line("r = least(r, s + k);"),
+            2 => self.line(&format!("fill(n, {x}, {t});")),
+            3 => self.line(&format!("r = total(n - 1, {x});")),
+            _ => {
+                self.open("for (int i = 0; i < n; i++)");
+                self.line(&format!("{x}[i] = least(step({y}[i], {t}), i);"));
+                self.close("");
+            }
+        }
+    }
+
+    /// Control that goes elsewhere: over a nest, to another case, to the end of the function or out of it.
+    fn jump(&mut self, t: &str) {
+        let when = self.condition(t);
+        match self.rng.below(5) {
+            0 => {
+                let over = self.fresh("over");
+                self.line(&format!("if ({when})"));
+                self.line(&format!("    goto {over};"));
+                self.nest(t);
+                let _ = writeln!(self.out, "{over}:");
+                self.line("s ^= 1;");
+            }
+            1 => {
+                let end = self.fresh("end");
+                self.line(&format!("if ({when})"));
+                self.line(&format!("    goto {end};"));
+                self.ends.push(end);
+            }
+            2 => {
+                self.line(&format!("if ({when} && r > 9)"));
+                self.line("    return r + k;");
+            }
+            _ => {
+                self.open(&format!("switch ({t} % 3)"));
+                self.line("case 0:");
+                self.nest(t);
+                if self.rng.chance(70) {
+                    self.line("break;");
+                }
+                self.line("case 1:");
+                self.plain(true);
+                self.line("break;");
+                self.line("default:");
+                match self.rng.chance(50) {
+                    true => self.nest(t),
+                    false => self.plain(true),
+                }
+                self.close("");
+            }
+        }
+    }
+
     /// A statement of the host's; `inside`: of a loop, where others would keep nests apart.
     fn plain(&mut self, inside: bool) {
         let lines =
@@ -153,6 +250,7 @@ impl Writer {
         match self.rng.below(if inside { 24 } else { 8 }) {
             0 => self.line("a[1] = r;"),
             1 => self.line("r += c[2] & 7;"),
+            2 if !inside => self.line("for (int i = n / 2; i < n; i++) r = (r + b[i]) & 127;"),
             _ => {
                 let line = *self.rng.pick(&lines);
                 self.line(line);
@@ -210,7 +308,28 @@ impl Writer {
     }
 
     fn nest(&mut self, t: &str) {
-        match self.rng.below(6) {
+        match self.rng.below(8) {
+            6 => {
+                let from = *self.rng.pick(&["0", "1", "k & 1"]);
+                self.open(&format!("for (int i = {from}; i < n; i++)"));
+                let (first, last) =
+                    *self.rng.pick(&[("i", "m"), ("i + 1", "m"), ("0", "m - i"), ("k & 3", "m - i")]);
+                self.open(&format!("for (int j = {first}; j < {last}; j++)"));
+                let from = *self.rng.pick(&["q[i][j]", "q[i][j] * 2", "c[i]"]);
+                self.line(&format!("q[i][j] = ({from} + {t} + i) & 127;"));
+                self.close("");
+                self.close("");
+            }
+            7 => {
+                let to = *self.rng.pick(&FLAT);
+                let from = *self.rng.pick(&FLAT);
+                self.open(&format!("for (int i = {t} + 1; i < n; i++)"));
+                match from == to {
+                    true => self.line(&format!("{to}[i] = ({to}[i] + 5) & 255;")),
+                    false => self.line(&format!("{to}[i] = ({to}[i] + {from}[i - 1] + {t}) & 255;")),
+                }
+                self.close("");
+            }
             0 => {
                 self.open("for (int i = 0; i < n; i++)");
                 let ends = *self.rng.pick(&["m", "m - 1"]);
