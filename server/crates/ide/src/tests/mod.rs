@@ -33,6 +33,7 @@ mod verifying;
 mod verifying_alone;
 mod verifying_retyped;
 mod views;
+mod ways;
 mod words;
 
 use base::{CancelToken, Span};
