@@ -170,6 +170,10 @@ pub(crate) fn choose<'a>(findings: &'a Findings, which: &Which) -> Vec<&'a LoopF
 /// How loops are marked.
 const TO_MARK: &str = "Write `// warpwright: offload` above the loops to offload.";
 
+/// What is said of kernels whose sums take products unrounded.
+const FUSED: &str = "Products are fused with the sums that they are terms of: results may differ from the loop's. `verify` fuses \
+                     them, too, and allows a difference of 0.0001, relative, or absolute below 1.";
+
 /// Why a loop that ends under another condition than it begins is left alone.
 const TORN: &str =
     "The loop begins and ends in different arms of a `#if`, so no block can be put around it. Put the \
@@ -276,6 +280,9 @@ impl<'a> Work<'a> {
             if !build_flags.contains(&flag) {
                 build_flags.push(flag);
             }
+        }
+        if self.doc.options().target.is_fused() {
+            self.notes.push(FUSED.to_owned());
         }
         let file = |o: codegen::Output| NewFile { name: o.kernel_file.name, text: o.kernel_file.text };
         Ok(Offloaded {

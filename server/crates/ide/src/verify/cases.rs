@@ -10,7 +10,7 @@ use super::effort::{of_bytes, Share};
 use super::rounding::Sums;
 use super::sides::Sides;
 use super::{
-    alone, bodies, inputs, native, promised, runtime, too_large, Trial, VerifyCase, VerifyOptions,
+    alone, bodies, fused, inputs, native, promised, runtime, too_large, Trial, VerifyCase, VerifyOptions,
     GENTLE_SIZES, SIZES,
 };
 use crate::function_view::FunctionView;
@@ -38,6 +38,12 @@ pub(crate) fn run_cases(
         front::lower(&parsed, &doc.options().to_front(), &mut front::Memo::new())
     };
     let target = doc.options().target.row();
+    let contracted: Vec<String> = match target.file.fuses {
+        true => kernels.iter().map(|k| fused::contracted(Language::Cuda, k)).collect(),
+        false => Vec::new(),
+    };
+    let contracted: Vec<&str> = contracted.iter().map(String::as_str).collect();
+    let kernels = if target.file.fuses { contracted.as_slice() } else { kernels };
     let rewritten = read(doc.language(), &runtime::host(target), host);
     let device: Vec<front::Unit> =
         kernels.iter().map(|k| read(Language::Cuda, &runtime::device(target), k)).collect();
@@ -48,7 +54,10 @@ pub(crate) fn run_cases(
         unit.statements == [l.term]
             || !(unit.alone && is_parallel(view.of(finding.id))) && is_parallel(l) && inside(l.term)
     });
-    let sums = Sums::of(view.body(), summed);
+    let sums = match target.file.fuses {
+        true => Some(Sums::all(view.body())),
+        false => Sums::of(view.body(), summed),
+    };
     let both =
         Both { doc, view, rewritten, device, sums, options, share, cancel, broken: Default::default() };
     let failed = match share.known_failure(&view.body().name) {
@@ -76,6 +85,10 @@ pub(crate) fn run_cases(
         Err(why) => Err(format!("{} Nor was the loop alone compared: {why}", failed.why)),
     }
 }
+
+/// What is said of runs whose kernels take products unrounded.
+const FUSED: &str =
+    "Products were fused with sums, as a compiler may, and a difference of 0.0001 was allowed, relative, or absolute below 1.";
 
 /// Why the function was not compared as a whole.
 #[derive(Clone, Debug)]
@@ -116,11 +129,10 @@ struct Both<'a> {
 impl Both<'_> {
     /// What is said besides, with the promise that is not kept before it.
     fn with_broken(&self, said: String) -> String {
-        match self.broken.take() {
-            Some(broken) if said.is_empty() => broken,
-            Some(broken) => format!("{broken} {said}"),
-            None => said,
-        }
+        let is_fused = self.doc.options().target.is_fused();
+        let fused = is_fused.then(|| FUSED.to_owned());
+        let all: Vec<String> = self.broken.take().into_iter().chain(fused).chain([said]).collect();
+        all.iter().filter(|s| !s.is_empty()).map(String::as_str).collect::<Vec<_>>().join(" ")
     }
 
     /// Both programs with what is tried of them, within so many steps of all runs.

@@ -41,6 +41,15 @@ impl Sums {
         out
     }
 
+    /// All floating numbers: where products are not rounded before they are added.
+    pub fn all(body: &Body) -> Sums {
+        let is_float = |s: &&term::Symbol| body.types.as_float(s.ty).is_some();
+        Sums {
+            variables: body.symbols.iter().filter(is_float).map(|s| s.name.clone()).collect(),
+            in_memory: true,
+        }
+    }
+
     /// Whether their last bits may decide what is no floating number in this function or in what it calls, or whether some
     /// function casts a pointer to a number or structure to one to another, so that what the memory holds is not what its type says.
     pub fn may_decide(&self, program: &Program<'_>, function: &str) -> bool {
