@@ -11,7 +11,7 @@ use crate::{Outcome, Transferred, VerifyOptions, Which};
 
 /// Kernels that are not offloaded as a whole: no loop of theirs runs at once, or one that does gets no kernel. The list can only
 /// shrink.
-const REFUSED: [&str; 3] = ["deriche", "floyd-warshall", "seidel-2d"];
+const REFUSED: [&str; 2] = ["floyd-warshall", "seidel-2d"];
 
 /// Those that need more than an expert: launches, copies and their bytes, at most. The list and its numbers can only shrink.
 const MORE: [(&str, [u64; 3]); 13] = [
