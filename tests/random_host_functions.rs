@@ -11,7 +11,7 @@ use ide::{
     all_transferred, check, offload, verify, Ask, Doc, Findings, Memo, Options, Outcome, Settings, Tier,
     Transferred, VerifyOptions, VerifyReport, Which,
 };
-use testkit::host_functions::generate;
+use testkit::{host_functions, waves};
 
 /// What came of one function.
 #[derive(Clone, Debug, Default)]
@@ -74,7 +74,11 @@ const TOO_MUCH: [u64; 3] = [170, 130, 0];
 
 /// Offloads every loop that is not parallel itself, and runs what comes of it.
 fn judge(seed: u64, fails: bool) -> Tried {
-    let text = generate(seed);
+    let text = host_functions::generate(seed);
+    judge_text(seed, text, fails)
+}
+
+fn judge_text(seed: u64, text: String, fails: bool) -> Tried {
     let (memo, settings, cancel) = (Memo::default(), Settings::default(), CancelToken::new());
     let source = text::Text::new(&text).expect("a short text");
     let doc = Doc::open(ide::Language::C, "host.c", source, Options::default());
@@ -167,5 +171,32 @@ fn nests_that_share_their_data_compute_the_same() {
         assert!(places.len() as u64 <= most, "{} places instead of {most}\n{}", places.len(), shown(places));
     }
     // a test that judges nothing proves nothing
+    assert!(together > count / 8 && runs > together, "too little was offloaded");
+}
+
+/// Nests that run in another order than the one they are written in (`testkit::waves`), or not at all. 200 functions, or as many as
+/// `WARPWRIGHT_WAVES` says, from the seed `WARPWRIGHT_WAVES_FROM` on.
+#[test]
+fn nests_in_rounds_compute_the_same() {
+    let (count, from) = (number("WARPWRIGHT_WAVES", 200), number("WARPWRIGHT_WAVES_FROM", 0));
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()) as u64;
+    let all: Vec<Tried> = std::thread::scope(|s| {
+        let one = |t: u64| {
+            let mine = (t..count).step_by(threads as usize);
+            mine.map(|n| judge_text(from + n, waves::generate(from + n), false)).collect::<Vec<_>>()
+        };
+        let handles: Vec<_> = (0..threads).map(|t| s.spawn(move || one(t))).collect();
+        handles.into_iter().flat_map(|h| h.join().expect("no panic")).collect()
+    });
+    let sum = |of: fn(&Tried) -> u64| all.iter().map(of).sum::<u64>();
+    let wrong: Vec<&String> = all.iter().flat_map(|t| &t.wrong).collect();
+    let (together, runs) = (sum(|t| t.together), sum(|t| t.runs));
+    eprintln!(
+        "{count} nests: {together} loops offloaded, {} refused; {runs} runs with kernels; {} wrong",
+        sum(|t| t.refused),
+        wrong.len()
+    );
+    let shown = wrong.iter().take(6).map(|w| w.as_str()).collect::<Vec<_>>().join("\n\n");
+    assert!(wrong.is_empty(), "{} wrong\n{shown}", wrong.len());
     assert!(together > count / 8 && runs > together, "too little was offloaded");
 }

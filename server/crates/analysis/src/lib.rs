@@ -54,8 +54,9 @@ pub use replay_witness::{follow, Argument, Followed};
 pub const TYPING_STEPS: u64 = 60_000;
 /// Counted steps given to one question that a user asks of one loop: its dependence graph, a transformation.
 pub const FULL_STEPS: u64 = 2_000_000;
-/// Counted steps given to the description of one kernel ([`offload`]); what people write needs at most a quarter.
-pub const OFFLOAD_STEPS: u64 = 400_000;
+/// Counted steps given to the description of one kernel ([`offload`]); what people write needs at most an eighth, loops that run in
+/// waves some more.
+pub const OFFLOAD_STEPS: u64 = 800_000;
 /// Counted steps that a file gets for each of its bytes, besides those of its effort: plain code takes some five.
 pub const STEPS_A_BYTE: u64 = 16;
 /// While the user types. A step of an easy loop is a fraction of a microsecond, of a hard one up to four: a file of a hundred
@@ -110,9 +111,10 @@ pub fn region(
     facts: &Facts,
     statements: &[TermId],
     nests: &[(LoopId, Offload)],
+    written: &Written,
     budget: &Budget,
 ) -> Result<Region, RegionTrouble> {
-    offload::region::region(body, program, facts, statements, nests, budget)
+    offload::region::region(body, program, facts, statements, nests, &written.touched, budget)
 }
 
 /// The function with calls in consecutive statements of a block replaced by what they do, save those in `kernels`, so that the
@@ -131,6 +133,18 @@ pub fn region_without_calls(
 /// the statements.
 pub fn region_alone(written: &Written, facts: &Facts, nests: &[LoopId], budget: &Budget) -> Option<Written> {
     offload::region::alone::alone(written, facts, nests, budget)
+}
+
+/// The same function with nests in the statements written in rounds, of which each is whole kernels, where otherwise the host would
+/// run loops in a loop; `None` where there are none. `kernels`: the parallel loops in the statements.
+pub fn region_in_rounds(
+    written: &Written,
+    program: &Program,
+    facts: &Facts,
+    kernels: &[TermId],
+    budget: &Budget,
+) -> Option<Written> {
+    threadmap::rounds::in_rounds(written, program, facts, kernels, budget)
 }
 
 /// The complete dependence graph of the nest that `root` is the outermost loop of, on demand and exact: what a

@@ -374,6 +374,15 @@ pub(crate) mod threadmap_statements {
     pub(crate) const MAX_PAIRS: usize = 300;
 }
 
+/// Of `threadmap::rounds`.
+pub(crate) mod threadmap_rounds {
+    /// Nests with more statements have no rounds, nor those for which so many times were tried.
+    pub(crate) const MAX_UNITS: usize = 12;
+    pub(crate) const MAX_TRIED: usize = 4000;
+    /// Instances of statements in the text of the loops.
+    pub(crate) const MAX_RUNS: usize = 24;
+}
+
 /// Of `offload::region::alone`.
 pub(crate) mod offload_region {
     /// Elements of an array of a block that begin with statements.

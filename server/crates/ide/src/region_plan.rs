@@ -36,10 +36,10 @@ pub(crate) fn with_region<R>(
         // which loops of the functions called are parallel here is known when the whole is analyzed
         return at.with_view(view, &without, |view| {
             let own = at.nests(view, &without.statements);
-            at.alone_or_not(view, &without, own, true, &mut then)
+            at.rounds_or_not(view, &without, own, true, &mut then)
         });
     }
-    at.alone_or_not(view, &Written::of(body, statements), own, false, &mut then)
+    at.rounds_or_not(view, &Written::of(body, statements), own, false, &mut then)
 }
 
 /// A parallel loop with what its kernel needs.
@@ -63,6 +63,32 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// Shows the plan with nests in rounds, if there is such a one, else without.
+    fn rounds_or_not<R, F: FnOnce(&codegen::RegionPlan, &FunctionView) -> R>(
+        &self,
+        view: &FunctionView,
+        written: &Written,
+        own: Nests,
+        is_new: bool,
+        then: &mut Option<F>,
+    ) -> Result<R, Option<NoKernel>> {
+        let kernels: Vec<TermId> = own.kernels.iter().map(|n| view.of(n.0).term).collect();
+        let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, self.cancel.clone());
+        let program = view.doc.program();
+        let rounds = analysis::region_in_rounds(written, program, &view.facts, &kernels, &budget);
+        self.counted.set(self.counted.get() + budget.taken());
+        if let Some(rounds) = rounds {
+            let made = self.with_view(view, &rounds, |view| {
+                let own = self.nests(view, &rounds.statements);
+                self.alone_or_not(view, &rounds, own, true, then)
+            });
+            if made.is_ok() {
+                return made;
+            }
+        }
+        self.alone_or_not(view, written, own, is_new, then)
+    }
+
     /// Shows the plan with single statements and the like as kernels, if there is such a one, else without.
     fn alone_or_not<R, F: FnOnce(&codegen::RegionPlan, &FunctionView) -> R>(
         &self,
@@ -172,7 +198,7 @@ impl Asked<'_> {
         }
         let (body, program) = (view.body(), view.doc.program());
         let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, cancel.clone());
-        let region = analysis::region(body, program, &view.facts, statements, &nests, &budget);
+        let region = analysis::region(body, program, &view.facts, statements, &nests, written, &budget);
         counted.set(counted.get() + budget.taken());
         let region = region.map_err(|trouble| Some(NoKernel::Together(words(view, &trouble))))?;
         let mut loops = statements.iter().filter(|&&t| body.origin(t) != Origin::Made);
@@ -224,9 +250,10 @@ fn nest_name(view: &FunctionView, id: LoopId, whole: &str, written: &Written) ->
     }
 }
 
-/// Whether nests may be in a loop that become kernels with it: parallel loops, or loops of functions that it calls.
+/// Whether nests may be in a loop that become kernels with it: loops, parallel ones or such that may be so in another order, or loops
+/// of functions that it calls.
 pub(crate) fn may_hold_nests(view: &FunctionView, id: LoopId) -> bool {
-    if !crate::lints::parallel_inside(&view.facts, id).is_empty() {
+    if view.body().loops(view.of(id).term).nth(1).is_some() {
         return true;
     }
     let program = view.doc.program();

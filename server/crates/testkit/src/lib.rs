@@ -28,3 +28,4 @@ pub mod shapeless;
 mod stats;
 pub mod threads;
 pub mod traced;
+pub mod waves;

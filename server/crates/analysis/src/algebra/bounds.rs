@@ -144,7 +144,10 @@ impl<'c> All<'c> {
         }
         fuel.values -= 1;
         let named = names(e);
-        for (_, c) in self.0.iter().filter(|(names, _)| names & named != 0) {
+        // what names the same may leave a number at once; the others lead away from it first
+        let same = self.0.iter().filter(|(names, _)| *names == named);
+        let others = self.0.iter().filter(|(names, _)| names & named != 0 && *names != named);
+        for (_, c) in same.chain(others) {
             if let Some(less) = self.steps(e, c, depth, fuel) {
                 if self.prove(&less, depth - 1, fuel) {
                     return true;

@@ -13,6 +13,13 @@ use crate::context::Context;
 use crate::nest::AffineAccess;
 use crate::{Buffer, Condition, Facts, LoopFacts, LoopId, MetBy, Program, Step};
 
+/// Of some arrays the parts that all iterations of a loop together surely use, and what that rests on.
+#[derive(Clone, Debug, Default)]
+pub struct TouchedParts {
+    pub(crate) buffers: Vec<Buffer>,
+    pub(crate) conditions: Vec<Condition>,
+}
+
 /// Of each of some arrays the part that a counted loop touches, whatever its verdict: what all its iterations together surely
 /// use. Arrays of which that is not known are left out. With them the conditions that it rests on.
 pub(crate) fn touched(
@@ -22,7 +29,7 @@ pub(crate) fn touched(
     target: LoopId,
     wanted: &BTreeSet<SymbolId>,
     budget: &Budget,
-) -> Option<(Vec<Buffer>, Vec<Condition>)> {
+) -> Option<TouchedParts> {
     let claim = &facts.loops[target];
     let control = claim.control.as_ref().ok()?;
     let is_plain = matches!(control.step, Step::Const(_)) && !control.pointer;
@@ -67,5 +74,5 @@ pub(crate) fn touched(
         }
     }
     let tests = wants.conditions.into_iter().filter(|c| c.met_by != MetBy::Proof);
-    Some((found, tests.collect()))
+    Some(TouchedParts { buffers: found, conditions: tests.collect() })
 }

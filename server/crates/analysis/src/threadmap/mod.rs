@@ -8,6 +8,7 @@
 
 mod algebra;
 mod kernel;
+pub(crate) mod rounds;
 mod scan;
 mod sets;
 mod solve;

@@ -97,6 +97,16 @@ impl<'m, 'a> ParamSpace<'m, 'a> {
         self.row(p, 0, &none, &mut Exists::default())
     }
 
+    /// A value in the counters of a part and in parameters, if it is nothing else.
+    pub(super) fn linear_row(&self, p: &Poly, part: &Part<'_>) -> poly::Result<Row> {
+        let mut ex = Exists::default();
+        let row = self.row(p, 0, part, &mut ex)?;
+        match ex.ids.is_empty() {
+            true => Ok(row),
+            false => Err(Error::Unsupported("a value that is not linear")),
+        }
+    }
+
     fn row(&self, p: &Poly, at: usize, part: &Part<'_>, ex: &mut Exists) -> poly::Result<Row> {
         let strange = || Error::Unsupported("a value that is not linear");
         let mut row = Row::constant(p.constant_part());

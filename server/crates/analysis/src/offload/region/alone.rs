@@ -53,8 +53,7 @@ pub(crate) fn alone(written: &Written, facts: &Facts, nests: &[LoopId], budget: 
     } else if statements != written.statements {
         return None;
     }
-    let callers = written.callers.clone();
-    lone.any.then(|| Written { body: lone.b.finish(body.root), statements, callers })
+    lone.any.then(|| Written { body: lone.b.finish(body.root), statements, ..written.clone() })
 }
 
 /// What comes before all others.

@@ -15,11 +15,12 @@ pub(crate) mod written;
 use std::collections::{BTreeMap, BTreeSet};
 
 use base::Budget;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::flow::effects::Effects;
 use crate::flow::liveness::Liveness;
+use crate::offload::touched::TouchedParts;
 use crate::{
     Buffer, Condition, Expr, Facts, LoopId, Offload, Param, Program, Region, RegionTrouble,
     RegionTroubleKind, Surely,
@@ -39,6 +40,7 @@ pub(crate) fn region(
     facts: &Facts,
     statements: &[TermId],
     nests: &[(LoopId, Offload)],
+    known: &FxHashMap<TermId, TouchedParts>,
     budget: &Budget,
 ) -> Found<Region> {
     let Some(&first) = statements.first() else { return trouble(RegionTroubleKind::NoNest, body.root) };
@@ -55,7 +57,7 @@ pub(crate) fn region(
             _ => None,
         }));
     }
-    let mut walk = Walk { written, declared, ..Walk::new(body, program, facts, nests, budget) };
+    let mut walk = Walk { written, declared, ..Walk::new(body, program, facts, nests, known, budget) };
     for &t in statements {
         walk.host(t, 0)?;
     }
@@ -72,6 +74,9 @@ pub(crate) fn region(
         // kernels and declarations of arrays set nothing that the host reads
         is_first &= walk.nest(t).is_some_and(|n| n.1.finals.is_empty() && n.1.reductions.is_empty())
             || matches!(body.op(t), Op::Declare(s) if walk.is_own_array(*s));
+    }
+    if let Some(t) = walk.untold {
+        return trouble(RegionTroubleKind::NotUnderstood, t);
     }
     let named = |t: TermId, s: SymbolId| body.walk(t).filter(|&x| body.as_symbol(x) == Some(s)).count();
     let is_used_behind =
@@ -119,6 +124,8 @@ struct Walk<'a> {
     program: &'a Program,
     facts: &'a Facts,
     nests: &'a [(LoopId, Offload)],
+    /// What loops touch that stand for others.
+    known: &'a FxHashMap<TermId, TouchedParts>,
     budget: &'a Budget,
     /// Variables that the statements write, and those they declare.
     written: FxHashSet<SymbolId>,
@@ -129,6 +136,8 @@ struct Walk<'a> {
     conditions: Vec<Condition>,
     sure: Vec<Surely>,
     tested: Vec<(LoopId, SymbolId)>,
+    /// What rests on a condition that cannot be told where the statements begin.
+    untold: Option<TermId>,
 }
 
 impl<'a> Walk<'a> {
@@ -137,6 +146,7 @@ impl<'a> Walk<'a> {
         program: &'a Program,
         facts: &'a Facts,
         nests: &'a [(LoopId, Offload)],
+        known: &'a FxHashMap<TermId, TouchedParts>,
         budget: &'a Budget,
     ) -> Walk<'a> {
         Walk {
@@ -144,6 +154,7 @@ impl<'a> Walk<'a> {
             program,
             facts,
             nests,
+            known,
             budget,
             written: FxHashSet::default(),
             declared: FxHashSet::default(),
@@ -152,6 +163,7 @@ impl<'a> Walk<'a> {
             conditions: Vec::new(),
             sure: Vec::new(),
             tested: Vec::new(),
+            untold: None,
         }
     }
 

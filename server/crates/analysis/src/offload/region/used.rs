@@ -6,7 +6,7 @@ use term::{Op, SymbolId, TermId};
 
 use super::{memory, Use, Walk};
 use crate::flow::counted_loop::has_jump;
-use crate::offload::touched::touched;
+use crate::offload::touched::{touched, TouchedParts};
 use crate::{Buffer, Condition, Pred, Surely};
 
 impl Walk<'_> {
@@ -40,6 +40,24 @@ impl Walk<'_> {
             }
             return is_sure;
         }
+        if let Some(known) = self.known.get(&t) {
+            // it stands so only where this holds, which has to be told before
+            let fixed =
+                known.conditions.iter().all(|c| c.check.as_ref().is_some_and(|p| self.is_fixed_pred(p)));
+            if !fixed {
+                self.untold = self.untold.or(Some(t));
+            }
+            let new = known.conditions.iter().filter(|c| fixed && !self.conditions.contains(c)).cloned();
+            let new: Vec<Condition> = new.collect();
+            self.conditions.extend(new);
+        }
+        let known = self.known.get(&t).filter(|_| is_sure && self.exchanged.is_empty());
+        if let Some(known) = known {
+            let rest = self.take(known.clone(), wanted);
+            if rest.is_empty() {
+                return !has_jump(body, t);
+            }
+        }
         match body.op(t) {
             Op::List => {
                 let mut sure = is_sure;
@@ -62,6 +80,24 @@ impl Walk<'_> {
         }
     }
 
+    /// Notes parts that are surely used; the answer is of which arrays they say nothing.
+    fn take(&mut self, found: TouchedParts, wanted: &BTreeSet<SymbolId>) -> BTreeSet<SymbolId> {
+        let mut rest = wanted.clone();
+        let TouchedParts { buffers, conditions } = found;
+        let fixed = conditions.iter().all(|c| c.check.as_ref().is_some_and(|p| self.is_fixed_pred(p)));
+        for b in buffers.into_iter().filter(|b| wanted.contains(&b.symbol)) {
+            if fixed && self.is_fixed_buffer(&b) {
+                rest.remove(&b.symbol);
+                self.uses.entry(b.symbol).or_default().push(Use { buffer: b, is_sure: true });
+            }
+        }
+        let needed = rest.len() < wanted.len();
+        let new = conditions.into_iter().filter(|c| needed && !self.conditions.contains(c));
+        let new: Vec<Condition> = new.collect();
+        self.conditions.extend(new);
+        rest
+    }
+
     /// Whether a name stands for other memory after a statement.
     fn exchanges(&self, t: TermId) -> bool {
         let body = self.body;
@@ -82,25 +118,15 @@ impl Walk<'_> {
         let Some(inner) = body.loop_parts(t).map(|p| p.body) else { return };
         let mut rest = wanted.clone();
         if let Some(id) = self.facts.of_term(t).filter(|_| is_sure && self.exchanged.is_empty()) {
-            let outer = wanted.iter().copied().filter(|s| !self.declared.contains(s)).collect();
+            let outer: BTreeSet<SymbolId> =
+                wanted.iter().copied().filter(|s| !self.declared.contains(s)).collect();
             let found = touched(body, self.program, self.facts, id, &outer, self.budget);
-            let (buffers, conditions) = found.unwrap_or_default();
-            let fixed = conditions.iter().all(|c| c.check.as_ref().is_some_and(|p| self.is_fixed_pred(p)));
-            for b in buffers {
-                if fixed && self.is_fixed_buffer(&b) {
-                    rest.remove(&b.symbol);
-                    self.uses.entry(b.symbol).or_default().push(Use { buffer: b, is_sure: true });
-                }
-            }
-            let needed = rest.len() < wanted.len();
-            if needed {
+            rest = self.take(found.unwrap_or_default(), wanted);
+            if rest.len() < wanted.len() {
                 // said once more, in the loop's own words
                 let runs = self.first_test(t, is_first).flatten();
                 self.add_sure(runs);
             }
-            let new = conditions.into_iter().filter(|c| needed && !self.conditions.contains(c));
-            let new: Vec<Condition> = new.collect();
-            self.conditions.extend(new);
         }
         let inside = |s: &SymbolId| {
             let within = self.nests.iter().filter(|n| body.walk(t).any(|x| x == self.facts.loops[n.0].term));

@@ -7,6 +7,7 @@ use term::{BinOp, Body, BodyBuilder, Op, Origin, SymbolId, Term, TermId};
 
 use crate::calls::function::own_callee;
 use crate::calls::inline::expand_chosen;
+use crate::offload::touched::TouchedParts;
 use crate::Program;
 
 /// A function written for the offload of a stretch, with the statements of the stretch in it.
@@ -16,12 +17,15 @@ pub struct Written {
     pub statements: Vec<TermId>,
     /// The function that was called where a loop came from, of loops that came with calls.
     pub callers: FxHashMap<TermId, SymbolId>,
+    /// What loops touch that stand for others, which is known of these.
+    pub touched: FxHashMap<TermId, TouchedParts>,
 }
 
 impl Written {
     /// The function as it is.
     pub fn of(body: &Body, statements: &[TermId]) -> Written {
-        Written { body: body.clone(), statements: statements.to_vec(), callers: FxHashMap::default() }
+        let (callers, touched) = Default::default();
+        Written { body: body.clone(), statements: statements.to_vec(), callers, touched }
     }
 }
 
@@ -55,7 +59,7 @@ pub(crate) fn without_calls(
     let body = writer.b.finish(e.body.root);
     let loops = statements.iter().flat_map(|&t| body.loops(t));
     let callers = loops.filter_map(|l| Some((l, e.caller_of(l)?))).collect();
-    Some(Written { body, statements: statements.to_vec(), callers })
+    Some(Written { body, statements: statements.to_vec(), callers, touched: FxHashMap::default() })
 }
 
 struct Writer<'a> {

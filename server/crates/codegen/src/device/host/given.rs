@@ -460,6 +460,11 @@ impl<'p> Givens<'p> {
             if is_block && body.args(around).iter().take_while(|&&t| t != at).any(&sets) {
                 return true;
             }
+            // what a loop begins with
+            let begins = body.args(around).first().filter(|&&t| *body.op(around) == Op::For && t != at);
+            if begins.is_some_and(&sets) {
+                return true;
+            }
             at = around;
         }
         false
