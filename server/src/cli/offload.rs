@@ -30,6 +30,10 @@ pub struct OffloadArgs {
     /// Then run the kernels beside the loops in the simulator, and say what came of it
     #[arg(long)]
     verify: bool,
+    /// Have rule pages optimise the kernels: matrix products, stencils, sums. Each step is checked, and the last kernel is run beside
+    /// the loop
+    #[arg(long)]
+    optimize: bool,
     /// Print each step of the rule pages that wrote what the host does
     #[arg(long)]
     explain: bool,
@@ -48,6 +52,9 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
     let reader = args.source.reader(std::slice::from_ref(&input.path));
     let mut report = reader.analyze(input, &memo)?;
     report.ask = report.ask.with_pages(&rules::pages_near(&args.file)?);
+    if args.optimize {
+        report.ask = report.ask.optimizing();
+    }
     let which = match args.loop_lines.as_slice() {
         [] => ide::Which::Marked,
         [line] => ide::Which::Line(*line),
@@ -99,7 +106,7 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
     if !done.build_flags.is_empty() {
         told.print(&format!("note: compile the kernels with {}\n", done.build_flags.join(" ")))?;
     }
-    let checks = args.verify.then(|| {
+    let checks = (args.verify || args.optimize).then(|| {
         let options = ide::VerifyOptions::default();
         ide::verify(&report.ask, &report.findings, &which, &options)
     });

@@ -43,6 +43,12 @@ impl Ask {
         self
     }
 
+    /// The same question with kernels that rule pages optimise, as far as they can.
+    pub fn optimizing(mut self) -> Ask {
+        self.pages = Some(self.host_pages().optimizing());
+        self
+    }
+
     /// The pages that write the host's side of kernels.
     pub(crate) fn host_pages(&self) -> HostPages {
         self.pages.clone().unwrap_or_default()

@@ -26,6 +26,7 @@ mod limits;
 mod lints;
 mod memo;
 mod offload;
+mod optimize;
 mod plans;
 mod project;
 mod promises;

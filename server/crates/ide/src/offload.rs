@@ -13,6 +13,7 @@ use crate::check::{Findings, LoopFinding};
 use crate::function_view::{line_column, FunctionView};
 use crate::host_pages::HostPages;
 use crate::lints::is_parallel;
+use crate::optimize::optimized;
 use crate::plans::{with_plan_at, NoKernel, OffloadSite, IN_A_MACRO, NOT_FROM_C};
 use crate::region_plan::with_region;
 use crate::units::{units, Unit};
@@ -62,6 +63,8 @@ pub struct OffloadedLoop {
     pub line_map: Vec<(u32, u32)>,
     /// How rule pages made the host's side, a line for each step.
     pub derivation: Vec<String>,
+    /// The pages that optimised the kernel, in order.
+    pub optimized_by: Vec<String>,
 }
 
 /// A kernel and how it is launched.
@@ -170,6 +173,10 @@ pub(crate) fn choose<'a>(findings: &'a Findings, which: &Which) -> Vec<&'a LoopF
 /// How loops are marked.
 const TO_MARK: &str = "Write `// warpwright: offload` above the loops to offload.";
 
+/// Why pages that optimise kernels are not asked.
+const SEVERAL: &str = "It stays on the host, and the nests in it share their arrays on the GPU: pages optimise the kernel of one nest. \
+                       \"Offload to GPU\" offloads it.";
+
 /// What is said of kernels whose sums take products unrounded.
 const FUSED: &str = "Products are fused with the sums that they are terms of: results may differ from the loop's. `verify` fuses \
                      them, too, and allows a difference of 0.0001, relative, or absolute below 1.";
@@ -226,7 +233,11 @@ impl<'a> Work<'a> {
         };
         let made = match unit.alone {
             true => with_plan_at(&view, finding.id, &site, cancel, |plan| {
-                (codegen::print(plan, &self.pages), plan.name.clone(), said(plan, &view))
+                let output = match self.pages.optimized() {
+                    Some(known) => optimized(self.ask, &self.pages, known, plan, finding.line()),
+                    None => codegen::print(plan, &self.pages).map(|o| (o, Vec::new())),
+                };
+                (output, plan.name.clone(), said(plan, &view))
             }),
             false => Err(NoKernel::NotParallel),
         };
@@ -235,14 +246,18 @@ impl<'a> Work<'a> {
             let steps = std::cell::Cell::new(0);
             let together = with_region(&view, finding.id, statements, &site, cancel, &steps, |plan, view| {
                 let outer = &plan.outer;
-                (codegen::print_region(plan, &self.pages), outer.name.clone(), said(outer, view))
+                let output = match self.pages.optimized() {
+                    Some(_) => Err(SEVERAL.to_owned()),
+                    None => codegen::print_region(plan, &self.pages).map(|o| (o, Vec::new())),
+                };
+                (output, outer.name.clone(), said(outer, view))
             });
             // of a loop that is parallel its own reason says more
             let own = is_parallel(view.of(finding.id));
             together.map_err(|other| other.filter(|_| !own).unwrap_or(why))
         });
         let (output, name, notes) = made.map_err(|why| why.refused(&view, finding.id))?;
-        let output = output.map_err(Refused::Because)?;
+        let (output, optimized_by) = output.map_err(Refused::Because)?;
         let line = |offset: u32| line_column(self.doc, offset).line;
         self.loops.push(OffloadedLoop {
             key: finding.key.to_string(),
@@ -255,6 +270,7 @@ impl<'a> Work<'a> {
                 .into_iter()
                 .chain(output.derivation.iter().cloned())
                 .collect(),
+            optimized_by,
         });
         let marked = |l: &&LoopFinding| l.marked && span.contains(l.span);
         for l in findings.loops.iter().filter(marked) {

@@ -297,6 +297,7 @@ impl<'i, 'a> Builder<'i, 'a> {
                 names,
                 body: inner,
                 has_continue,
+                for_pages: false,
                 threads: thread_plan,
             }],
             name,

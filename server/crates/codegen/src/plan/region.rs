@@ -383,6 +383,7 @@ impl Kernel {
             names,
             body,
             has_continue: false,
+            for_pages: false,
             threads: None,
         }
     }

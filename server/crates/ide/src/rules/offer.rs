@@ -147,7 +147,7 @@ pub(crate) fn offers_within(
 }
 
 /// The systems that a system applies one after the other, each as far as it goes.
-fn steps(system: &RuleSystem) -> Option<Vec<&Arc<str>>> {
+pub(crate) fn steps(system: &RuleSystem) -> Option<Vec<&Arc<str>>> {
     let Strategy::Then(all) = &system.strategy else { return None };
     let one = |s: &'_ Strategy| match s {
         Strategy::Try(inner) => matches!(**inner, Strategy::System(_)),

@@ -21,6 +21,7 @@ pub(crate) use cases::run_cases;
 pub(crate) use effort::Share;
 pub use effort::Verifier;
 pub(crate) use inputs::Layout;
+pub(crate) use smaller::{changed_words, smaller};
 pub use native::{Natively, Trial};
 pub use transfers::{all_transferred, At, Transferred};
 
@@ -30,7 +31,9 @@ use simulate::Program;
 use self::sides::{Sides, Skip};
 use crate::check::{Findings, LoopFinding};
 use crate::function_view::FunctionView;
+use crate::limits::optimize::SMALLER;
 use crate::limits::verify_sides::FAILURES;
+use crate::limits::verify_smaller::FIRST;
 use crate::offload::{offload_unit, Refused};
 use crate::units::Unit;
 use crate::words::plural;
@@ -226,7 +229,10 @@ impl Smaller {
         share: &effort::Share,
     ) -> Option<(VerifyReport, Option<Trial>)> {
         let made = self.made.get_or_insert_with(|| {
-            let (small, changed) = smaller::smaller(&ask.doc)?;
+            let optimizing = ask.pages.as_ref().is_some_and(|p| p.optimized().is_some());
+            // several blocks where pages made much of blocks
+            let first = if optimizing { SMALLER } else { FIRST };
+            let (small, changed) = smaller::smaller(&ask.doc, first)?;
             // nothing of it is worth remembering
             let small = Ask {
                 pages: ask.pages.clone(),
@@ -234,9 +240,7 @@ impl Smaller {
             };
             let settings = crate::Settings::default();
             let findings = crate::check(&small, &settings).ok()?;
-            let changed: Vec<String> =
-                changed.iter().map(|(name, new, old)| format!("`{name}` {new} instead of {old}")).collect();
-            Some((small, findings, changed.join(", ")))
+            Some((small, findings, changed_words(&changed)))
         });
         let (small, findings, changed) = made.as_ref()?;
         let same = crate::units::units(small, findings, &Which::Line(l.line()));

@@ -1,0 +1,233 @@
+//! "Offload and optimize": a kernel that was generated is taken up the ladder of rule pages that optimise kernels, a page a step.
+//!
+//! The plan is printed in the form that these pages read ([`codegen::Plan::for_pages`]). A ladder is a page that applies others one
+//! after the other; of all ladders and sizes of blocks the one that gets furthest is taken. Every step is what `rules apply` makes of
+//! the kernel's file: checked, and run beside the step before, the launch on the host with it. Whoever offloads then verifies the
+//! last one against the loop itself. Deliberately absent: what a step is, and which there are (the pages).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rewrite::rules::{RulePage, RuleSet};
+use term::Op;
+
+use crate::host_pages::HostPages;
+use crate::limits::optimize::SMALLER;
+use crate::offload::offload;
+use crate::rules::{apply_rules, steps_of_ladder};
+use crate::verify::{changed_words, smaller};
+use crate::{check, Ask, Doc, Language, Memo, Refused, RuleTarget, Settings, Tier, Which};
+
+/// Threads of a block along x and y: rows as a warp likes them, and squares, which tiles of products are.
+const BLOCKS: [[u32; 2]; 2] = [[32, 8], [16, 16]];
+
+/// What has become of kernel files, by the text they begin with: whoever verifies an offload has it made again.
+#[derive(Default, Debug)]
+pub(crate) struct Optimized(Mutex<BTreeMap<String, Climbed>>);
+
+/// How far a kernel file came.
+#[derive(Clone, Default, Debug)]
+struct Climbed {
+    steps: Vec<Step>,
+    /// Why there is no further one, a sentence.
+    left: Option<String>,
+}
+
+/// What a page has made of a kernel file.
+#[derive(Clone, Debug)]
+struct Step {
+    page: String,
+    text: String,
+    /// What it does, what it rests on and how it was checked.
+    said: String,
+    /// Whether it was run beside the step before.
+    ran: bool,
+}
+
+impl Climbed {
+    fn text<'c>(&'c self, start: &'c str) -> &'c str {
+        self.steps.last().map_or(start, |s| &s.text)
+    }
+    fn lines(&self) -> Vec<String> {
+        let taken = self.steps.iter().map(|s| format!("optimized by the page {}: {}", s.page, s.said));
+        taken.chain(self.left.clone()).collect()
+    }
+}
+
+/// The plan of the loop on a line, written with its kernel optimised; and the pages that did it. `Err`: why no page has anything to do
+/// with it.
+pub(crate) fn optimized(
+    ask: &Ask,
+    pages: &HostPages,
+    known: &Optimized,
+    plan: &codegen::Plan,
+    line: u32,
+) -> Result<(codegen::Output, Vec<String>), String> {
+    if plan.target != crate::Target::default().row() {
+        return Err(format!("The pages that optimise kernels write CUDA, and not {}.", plan.target.title));
+    }
+    let mut best: Option<(codegen::Output, Climbed)> = None;
+    let mut missing = String::new();
+    for block in BLOCKS {
+        let formed = plan.for_pages(block).map_err(|why| {
+            format!("No page optimises this kernel, because {why}. \"Offload to GPU\" offloads it.")
+        })?;
+        let output = codegen::print(&formed, pages)?;
+        let climbed = known.climbed(ask, pages.set(), &output, line);
+        if climbed.steps.is_empty() {
+            missing = climbed.left.unwrap_or_default();
+        } else if best.as_ref().is_none_or(|(_, b)| b.steps.len() < climbed.steps.len()) {
+            best = Some((output, climbed));
+        }
+    }
+    let Some((mut output, climbed)) = best else {
+        return Err(format!("No page optimises this kernel. {missing} \"Offload to GPU\" offloads it."));
+    };
+    let text = climbed.text(&output.kernel_file.text).to_owned();
+    let doc = document(ask, &output.kernel_file.name, &text)?;
+    for kernel in &mut output.kernels {
+        kernel.grid = grid(&doc, &kernel.name);
+    }
+    // lines are others now
+    output.line_map.clear();
+    output.kernel_file.text = with_steps(&text, &climbed.lines());
+    output.derivation.extend(climbed.lines());
+    Ok((output, climbed.steps.into_iter().map(|s| s.page).collect()))
+}
+
+/// The file's text, its head with the steps.
+fn with_steps(text: &str, lines: &[String]) -> String {
+    let said = lines.iter().map(|line| format!("\n   {}", line.replace("*/", "* /")));
+    text.replacen(" */", &format!("{} */", said.collect::<String>()), 1)
+}
+
+impl Optimized {
+    /// The furthest that any ladder takes the file.
+    fn climbed(&self, ask: &Ask, set: &RuleSet, output: &codegen::Output, line: u32) -> Climbed {
+        let start = &output.kernel_file.text;
+        let known = |all: &BTreeMap<String, Climbed>| all.get(start).cloned();
+        if let Some(known) = known(&self.0.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return known;
+        }
+        let mut best: Option<Climbed> = None;
+        for ladder in set.pages.iter().filter_map(|p| ladder(set, p)) {
+            let climbed = climb(ask, set, output, &ladder);
+            if best.as_ref().is_none_or(|b| b.steps.len() < climbed.steps.len()) {
+                best = Some(climbed);
+            }
+        }
+        let mut best = best.unwrap_or_default();
+        if best.steps.iter().any(|s| !s.ran) {
+            only_what_ran(ask, &mut best, line);
+        }
+        if !ask.is_cancelled() {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(start.clone(), best.clone());
+        }
+        best
+    }
+}
+
+/// The pages that a page applies one after the other.
+fn ladder<'s>(set: &'s RuleSet, page: &'s RulePage) -> Option<Vec<&'s Arc<str>>> {
+    let steps = steps_of_ladder(page.main()?)?;
+    // what writes the host's side is systems of one page
+    let is_page = |step: &&Arc<str>| set.pages.iter().any(|p| p.main().is_some_and(|s| s.name == **step));
+    steps.iter().all(is_page).then_some(steps)
+}
+
+/// Takes the steps of a ladder, as far as it goes.
+fn climb(ask: &Ask, set: &RuleSet, output: &codegen::Output, ladder: &[&Arc<str>]) -> Climbed {
+    let file = &output.kernel_file;
+    let mut climbed = Climbed::default();
+    for &page in ladder {
+        if ask.is_cancelled() {
+            break;
+        }
+        match taken(ask, set, &file.name, climbed.text(&file.text), page) {
+            Ok(step) if is_launched(ask, output, &step.text) => {
+                climbed.steps.push(step);
+                climbed.left = None;
+            }
+            // the first of those behind the last step is what it ends with
+            Ok(_) => {
+                let why = || format!("The page {page} would launch the kernel no more.");
+                climbed.left.get_or_insert_with(why);
+            }
+            Err(why) => {
+                climbed.left.get_or_insert_with(|| format!("The page {page} is not applied: {why}"));
+            }
+        }
+    }
+    climbed
+}
+
+/// What a page makes of the file. `Err`: why nothing, a sentence.
+fn taken(ask: &Ask, set: &RuleSet, name: &str, text: &str, page: &str) -> Result<Step, String> {
+    let doc = document(ask, name, text)?;
+    let about = Ask::new(&doc, &Memo::new(), Tier::Full, &ask.cancel);
+    let findings = check(&about, &Settings::default()).map_err(|_| "It was called off.")?;
+    let done = match apply_rules(&about, &findings, set, page, &RuleTarget::File) {
+        Ok(done) => done,
+        Err(Refused::Because(why)) => return Err(why),
+        Err(Refused::Stale | Refused::Cancelled) => return Err("It was called off.".to_owned()),
+    };
+    if !done.edit.create.is_empty() {
+        return Err("It makes a file.".to_owned());
+    }
+    let said = format!("{}. {}", done.title, done.checked);
+    Ok(Step { page: page.to_owned(), text: done.text, said, ran: done.ran })
+}
+
+/// Steps that could not be run, because a run takes too long, count if the same program with smaller arrays takes them, too, and runs
+/// them; from the first of the others on there is none.
+fn only_what_ran(ask: &Ask, climbed: &mut Climbed, line: u32) {
+    let (pages, changed) = smaller_program(ask, line).unwrap_or_default();
+    let is_same = |(k, s): (usize, &Step)| s.ran || pages.get(k) == Some(&s.page);
+    let right = climbed.steps.iter().enumerate().take_while(|&(k, s)| is_same((k, s))).count();
+    if let Some(wrong) = climbed.steps.get(right) {
+        climbed.left = Some(format!("The page {} is not applied: {}", wrong.page, wrong.said));
+    }
+    climbed.steps.truncate(right);
+    for step in climbed.steps.iter_mut().filter(|s| !s.ran) {
+        step.said += &format!(" With {changed} it was run, and gives the same.");
+    }
+}
+
+/// The pages that optimise the loop on this line, and what is smaller, where the program's arrays are. All of them ran.
+fn smaller_program(ask: &Ask, line: u32) -> Option<(Vec<String>, String)> {
+    let (small, changed) = smaller(&ask.doc, SMALLER)?;
+    let pages = ask.host_pages();
+    let small = Ask {
+        pages: Some(pages.optimizing()),
+        ..Ask::new(&small, &Memo::new(), Tier::Full, &ask.cancel)
+    };
+    let findings = check(&small, &Settings::default()).ok()?;
+    let done = offload(&small, &findings, &Which::Line(line)).ok()?;
+    Some((done.loops.into_iter().next()?.optimized_by, changed_words(&changed)))
+}
+
+fn document(ask: &Ask, name: &str, text: &str) -> Result<Doc, String> {
+    let text = text::Text::new(text).map_err(|e| format!("The kernel's file cannot be read again: {e}."))?;
+    Ok(Doc::open(Language::Cuda, name, text, ask.doc.options().clone()))
+}
+
+/// Whether the file still launches the kernels.
+fn is_launched(ask: &Ask, output: &codegen::Output, text: &str) -> bool {
+    let Ok(doc) = document(ask, &output.kernel_file.name, text) else { return false };
+    output.kernels.iter().all(|k| doc.launches(&k.name).next().is_some())
+}
+
+/// Blocks along each axis as the file launches them.
+fn grid(doc: &Doc, kernel: &str) -> Vec<String> {
+    let Some((host, launch)) = doc.launches(kernel).next() else { return Vec::new() };
+    let body = &*host.body;
+    let written = |t| {
+        let span = body.span(t).shifted(host.span.start);
+        doc.source().get(span.range()).unwrap_or_default().to_owned()
+    };
+    let Some(&grid) = body.args(launch).get(1) else { return Vec::new() };
+    match (body.op(grid), body.args(grid)) {
+        (Op::Call, [_, along @ ..]) => along.iter().map(|&t| written(t)).collect(),
+        _ => vec![written(grid)],
+    }
+}
