@@ -52,15 +52,18 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
     let reader = args.source.reader(std::slice::from_ref(&input.path));
     let mut report = reader.analyze(input, &memo)?;
     report.ask = report.ask.with_pages(&rules::pages_near(&args.file)?);
-    if args.optimize {
-        report.ask = report.ask.optimizing();
-    }
     let which = match args.loop_lines.as_slice() {
         [] => ide::Which::Marked,
         [line] => ide::Which::Line(*line),
         lines => ide::Which::Lines(lines.to_vec()),
     };
-    let done = match ide::offload(&report.ask, &report.findings, &which) {
+    let done = match args.optimize {
+        // what is not run beside the loops is not written
+        true => ide::offload_optimized(&report.ask, &report.findings, &which)
+            .map(|(done, checks)| (done, Some(checks))),
+        false => ide::offload(&report.ask, &report.findings, &which).map(|done| (done, None)),
+    };
+    let (done, checks) = match done {
         Ok(done) => done,
         Err(refused) => {
             let why = refusal(&refused, &which, &report.findings);
@@ -106,10 +109,8 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
     if !done.build_flags.is_empty() {
         told.print(&format!("note: compile the kernels with {}\n", done.build_flags.join(" ")))?;
     }
-    let checks = (args.verify || args.optimize).then(|| {
-        let options = ide::VerifyOptions::default();
-        ide::verify(&report.ask, &report.findings, &which, &options)
-    });
+    let now = || ide::verify(&report.ask, &report.findings, &which, &ide::VerifyOptions::default());
+    let checks = checks.or_else(|| args.verify.then(now));
     for one in checks.iter().flatten() {
         told.print(&format!("{}: {}\n", args.file.display(), sentence(one)))?;
     }

@@ -44,7 +44,7 @@ impl Ask {
     }
 
     /// The same question with kernels that rule pages optimise, as far as they can.
-    pub fn optimizing(mut self) -> Ask {
+    pub(crate) fn optimizing(mut self) -> Ask {
         self.pages = Some(self.host_pages().optimizing());
         self
     }

@@ -8,18 +8,24 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use analysis::LoopId;
 use rewrite::rules::{RulePage, RuleSet};
 use term::Op;
 
+use crate::check::Findings;
+use crate::function_view::FunctionView;
 use crate::host_pages::HostPages;
 use crate::limits::optimize::SMALLER;
-use crate::offload::offload;
-use crate::rules::{apply_rules, steps_of_ladder};
-use crate::verify::{changed_words, smaller};
-use crate::{check, Ask, Doc, Language, Memo, Refused, RuleTarget, Settings, Tier, Which};
+use crate::offload::{offload, Offloaded};
+use crate::plans::{with_plan_at, OffloadSite, Planned};
+use crate::rules::{applies, apply_rules, steps_of_ladder};
+use crate::verify::{changed_words, smaller, verify, Outcome, VerifyOptions, VerifyReport};
+use crate::{check, Ask, Doc, Language, Memo, Refused, RuleTarget, Settings, Target, Tier, Which};
 
 /// Threads of a block along x and y: rows as a warp likes them, and squares, which tiles of products are.
 const BLOCKS: [[u32; 2]; 2] = [[32, 8], [16, 16]];
+/// Columns of a line in a file's head.
+const COLUMNS: usize = 100;
 
 /// What has become of kernel files, by the text they begin with: whoever verifies an offload has it made again.
 #[derive(Default, Debug)]
@@ -63,7 +69,7 @@ pub(crate) fn optimized(
     plan: &codegen::Plan,
     line: u32,
 ) -> Result<(codegen::Output, Vec<String>), String> {
-    if plan.target != crate::Target::default().row() {
+    if plan.target.name != Target::default().name() {
         return Err(format!("The pages that optimise kernels write CUDA, and not {}.", plan.target.title));
     }
     let mut best: Option<(codegen::Output, Climbed)> = None;
@@ -97,8 +103,75 @@ pub(crate) fn optimized(
 
 /// The file's text, its head with the steps.
 fn with_steps(text: &str, lines: &[String]) -> String {
-    let said = lines.iter().map(|line| format!("\n   {}", line.replace("*/", "* /")));
-    text.replacen(" */", &format!("{} */", said.collect::<String>()), 1)
+    let mut head = String::new();
+    for line in lines.iter().map(String::as_str).chain([HOLDS]) {
+        head += "\n  ";
+        let mut column = 2;
+        for word in line.replace("*/", "* /").split_whitespace() {
+            if column + word.len() > COLUMNS {
+                head += "\n    ";
+                column = 4;
+            }
+            head += &format!(" {word}");
+            column += word.len() + 1;
+        }
+    }
+    text.replacen(" */", &format!("{head} */"), 1)
+}
+
+/// What pages assume and generated files keep to.
+const HOLDS: &str = "Of what they assume, this holds here: each array has memory of its own on the device, the kernel is launched by this \
+                     file only, and launches cover all iterations.";
+
+/// Whether some page optimises the kernel of a loop of which a plan is remembered. Nothing is run for that.
+pub(crate) fn is_optimizable(view: &FunctionView, id: LoopId) -> bool {
+    let Some(Planned::Kernel(outline)) = view.remembered_plan(id) else { return false };
+    *outline.optimizable.get_or_init(|| {
+        let (ask, pages) = (view.ask, view.ask.host_pages());
+        let site = OffloadSite { unnamed: true, ..Default::default() };
+        let found = with_plan_at(view, id, &site, &ask.cancel, |plan| {
+            plan.target.name == Target::default().name()
+                && BLOCKS.iter().any(|&block| {
+                    let output = plan.for_pages(block).ok().and_then(|p| codegen::print(&p, &pages).ok());
+                    output.is_some_and(|o| has_a_step(ask, pages.set(), &o))
+                })
+        });
+        found.unwrap_or(false)
+    })
+}
+
+fn has_a_step(ask: &Ask, set: &RuleSet, output: &codegen::Output) -> bool {
+    let Ok(doc) = document(ask, &output.kernel_file.name, &output.kernel_file.text) else { return false };
+    let about = Ask::new(&doc, &Memo::new(), Tier::Typing, &ask.cancel);
+    let Ok(findings) = check(&about, &Settings::default()) else { return false };
+    let mut steps = set.pages.iter().filter_map(|p| ladder(set, p)).flatten();
+    steps.any(|page| applies(&about, &findings, set, page))
+}
+
+/// Loops offloaded, their kernels optimised, each run beside its loop. What is not the same, or could not be run, is refused.
+pub fn offload_optimized(
+    ask: &Ask,
+    findings: &Findings,
+    which: &Which,
+) -> Result<(Offloaded, Vec<VerifyReport>), Refused> {
+    let ask = &ask.clone().optimizing();
+    let mut done = offload(ask, findings, which)?;
+    let reports = verify(ask, findings, which, &VerifyOptions::default());
+    if ask.is_cancelled() {
+        return Err(Refused::Cancelled);
+    }
+    if let Some(wrong) = reports.iter().find(|r| r.outcome != Outcome::Same) {
+        return Err(Refused::Because(format!(
+            "The optimised kernel of the loop on line {} was not shown to be right, so it is not offered. {} \"Offload to GPU\" \
+             offers the one that is not optimised.",
+            wrong.line, wrong.summary
+        )));
+    }
+    for l in &done.loops {
+        let pages = l.optimized_by.join(", ");
+        done.notes.push(format!("The kernel of line {} is optimised by the pages {pages}.", l.line));
+    }
+    Ok((done, reports))
 }
 
 impl Optimized {
@@ -197,10 +270,8 @@ fn only_what_ran(ask: &Ask, climbed: &mut Climbed, line: u32) {
 fn smaller_program(ask: &Ask, line: u32) -> Option<(Vec<String>, String)> {
     let (small, changed) = smaller(&ask.doc, SMALLER)?;
     let pages = ask.host_pages();
-    let small = Ask {
-        pages: Some(pages.optimizing()),
-        ..Ask::new(&small, &Memo::new(), Tier::Full, &ask.cancel)
-    };
+    let small =
+        Ask { pages: Some(pages.optimizing()), ..Ask::new(&small, &Memo::new(), Tier::Full, &ask.cancel) };
     let findings = check(&small, &Settings::default()).ok()?;
     let done = offload(&small, &findings, &Which::Line(line)).ok()?;
     Some((done.loops.into_iter().next()?.optimized_by, changed_words(&changed)))

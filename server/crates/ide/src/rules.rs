@@ -16,7 +16,7 @@ mod together;
 pub use assist::{page_completions, page_hover, PageCompletion, PageWord};
 #[cfg(test)]
 pub(crate) use offer::offers_within;
-pub(crate) use offer::steps as steps_of_ladder;
+pub(crate) use offer::{applies, steps as steps_of_ladder};
 pub use offer::{rule_function, rule_offers, rule_target, RuleOffer};
 pub use pages::{check_rule_page, PageCheck, PageFinding};
 pub use rewrite::rules::{

@@ -255,13 +255,14 @@ fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
         }
     }
     keyed::declare(plan, k, out);
-    for d in k.dims.iter().filter(|_| !k.for_pages) {
+    let for_pages = k.for_pages && !k.has_partials();
+    for d in k.dims.iter().filter(|_| !for_pages) {
         match &k.threads {
             Some(_) => threads::id(plan, d, out),
             None => dim(&exprs, d, out),
         }
     }
-    if k.for_pages {
+    if for_pages {
         dims_for_pages(&exprs, out);
     }
     for c in k.keyed.iter().filter(|c| c.marks.is_empty()) {
@@ -300,7 +301,7 @@ fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
         out.close("} while (0);");
     }
     // one guard of all where pages are to read it
-    for _ in k.dims.iter().take(if k.for_pages { 1 } else { k.dims.len() }) {
+    for _ in k.dims.iter().take(if for_pages { 1 } else { k.dims.len() }) {
         out.close("}");
     }
     if k.has_partials() {

@@ -347,7 +347,7 @@ impl Plan<'_> {
         let is_positive = |trips: &Expr| bounds::distance(&count, trips).is_some_and(|d| d >= 0);
         let (least, largest) = self.range(&count);
         let positive = least > 0 || runs.into_iter().any(is_positive);
-        let most = match self.kernels.iter().any(|k| k.for_pages) {
+        let most = match self.kernels.iter().any(|k| k.for_pages && !k.has_partials()) {
             true => LARGEST_FOR_PAGES,
             false => (1i128 << 62) / i128::from(b.element_size.max(1)),
         };

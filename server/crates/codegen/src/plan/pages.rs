@@ -4,7 +4,7 @@
 //! What such a kernel cannot do is tested on the host: the grid has a block for every part of the loops, and all numbers are so small
 //! that what pages add to them is an `int`. Deliberately absent: which pages there are, and what they make of it (`ide`).
 
-use analysis::Step;
+use analysis::{ReductionOp, Step};
 use term::{IntKind, Op};
 
 use super::{Dim, Plan};
@@ -18,8 +18,15 @@ impl<'a> Plan<'a> {
         if kernel.threads.is_some() {
             return Err("its threads follow a map of their own");
         }
+        if let ([r], [], [_]) = (&kernel.reductions[..], &kernel.keyed[..], &kernel.dims[..]) {
+            if r.op != ReductionOp::Add {
+                return Err("what its threads have in common is no sum");
+            }
+            kernel.for_pages = true;
+            return Ok(plan);
+        }
         if kernel.dims.len() != 2 {
-            return Err("it is not two loops whose iterations are threads");
+            return Err("it is neither a sum of one loop nor two loops whose iterations are threads");
         }
         if !kernel.reductions.is_empty() || !kernel.keyed.is_empty() {
             return Err("threads have results in common");
@@ -57,7 +64,8 @@ impl<'a> Plan<'a> {
                     return Err("of an array it is not known which part is used");
                 }
             }
-            b.from_zero = !b.staged && b.part.is_none() && b.extent.is_some() && b.constant_first() != Some(0);
+            b.from_zero =
+                !b.staged && b.part.is_none() && b.extent.is_some() && b.constant_first() != Some(0);
         }
         Ok(plan)
     }

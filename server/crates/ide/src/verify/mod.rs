@@ -21,8 +21,8 @@ pub(crate) use cases::run_cases;
 pub(crate) use effort::Share;
 pub use effort::Verifier;
 pub(crate) use inputs::Layout;
-pub(crate) use smaller::{changed_words, smaller};
 pub use native::{Natively, Trial};
+pub(crate) use smaller::{changed_words, smaller};
 pub use transfers::{all_transferred, At, Transferred};
 
 use base::Budget;
@@ -213,6 +213,11 @@ pub fn given_names(ask: &Ask, findings: &Findings, which: &Which) -> Vec<String>
     out
 }
 
+/// Whether the kernels that are asked for are those that pages optimise.
+fn is_optimizing(ask: &Ask) -> bool {
+    ask.pages.as_ref().is_some_and(|p| p.optimized().is_some())
+}
+
 /// The document with smaller arrays, made when it is first asked for.
 #[derive(Default)]
 struct Smaller {
@@ -229,9 +234,8 @@ impl Smaller {
         share: &effort::Share,
     ) -> Option<(VerifyReport, Option<Trial>)> {
         let made = self.made.get_or_insert_with(|| {
-            let optimizing = ask.pages.as_ref().is_some_and(|p| p.optimized().is_some());
             // several blocks where pages made much of blocks
-            let first = if optimizing { SMALLER } else { FIRST };
+            let first = if is_optimizing(ask) { SMALLER } else { FIRST };
             let (small, changed) = smaller::smaller(&ask.doc, first)?;
             // nothing of it is worth remembering
             let small = Ask {
