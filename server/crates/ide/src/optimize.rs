@@ -5,11 +5,12 @@
 //! the kernel's file: checked, and run beside the step before, the launch on the host with it. Whoever offloads then verifies the
 //! last one against the loop itself. Deliberately absent: what a step is, and which there are (the pages).
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use analysis::LoopId;
-use rewrite::rules::{RulePage, RuleSet};
+use rewrite::rules::{RulePage, RuleSet, NOTHING_MATCHES};
 use term::Op;
 
 use crate::check::Findings;
@@ -53,6 +54,10 @@ struct Step {
 impl Climbed {
     fn text<'c>(&'c self, start: &'c str) -> &'c str {
         self.steps.last().map_or(start, |s| &s.text)
+    }
+    /// Whether what stands against a page is more than that it has nothing to do with the kernel.
+    fn knows(&self) -> bool {
+        self.left.as_ref().is_some_and(|why| !why.contains(NOTHING_MATCHES))
     }
     fn lines(&self) -> Vec<String> {
         let taken = self.steps.iter().map(|s| format!("optimized by the page {}: {}", s.page, s.said));
@@ -185,7 +190,12 @@ impl Optimized {
         let mut best: Option<Climbed> = None;
         for ladder in set.pages.iter().filter_map(|p| ladder(set, p)) {
             let climbed = climb(ask, set, output, &ladder);
-            if best.as_ref().is_none_or(|b| b.steps.len() < climbed.steps.len()) {
+            // of those that take no step the one says most that knows the kernel
+            let further = |b: &Climbed| match climbed.steps.len().cmp(&b.steps.len()) {
+                Ordering::Equal => climbed.steps.is_empty() && !b.knows() && climbed.knows(),
+                other => other.is_gt(),
+            };
+            if best.as_ref().is_none_or(further) {
                 best = Some(climbed);
             }
         }
@@ -221,14 +231,14 @@ fn climb(ask: &Ask, set: &RuleSet, output: &codegen::Output, ladder: &[&Arc<str>
                 climbed.steps.push(step);
                 climbed.left = None;
             }
-            // the first of those behind the last step is what it ends with
-            Ok(_) => {
-                let why = || format!("The page {page} would launch the kernel no more.");
-                climbed.left.get_or_insert_with(why);
+            // the first that knows the kernel, of those behind the last step, is what it ends with
+            other if !climbed.knows() => {
+                climbed.left = Some(match other {
+                    Ok(_) => format!("The page {page} would launch the kernel no more."),
+                    Err(why) => format!("The page {page} is not applied: {why}"),
+                });
             }
-            Err(why) => {
-                climbed.left.get_or_insert_with(|| format!("The page {page} is not applied: {why}"));
-            }
+            _ => {}
         }
     }
     climbed
@@ -269,9 +279,8 @@ fn only_what_ran(ask: &Ask, climbed: &mut Climbed, line: u32) {
 /// The pages that optimise the loop on this line, and what is smaller, where the program's arrays are. All of them ran.
 fn smaller_program(ask: &Ask, line: u32) -> Option<(Vec<String>, String)> {
     let (small, changed) = smaller(&ask.doc, SMALLER)?;
-    let pages = ask.host_pages();
-    let small =
-        Ask { pages: Some(pages.optimizing()), ..Ask::new(&small, &Memo::new(), Tier::Full, &ask.cancel) };
+    // what is remembered of its kernel files goes by their text
+    let small = Ask { pages: ask.pages.clone(), ..Ask::new(&small, &Memo::new(), Tier::Full, &ask.cancel) };
     let findings = check(&small, &Settings::default()).ok()?;
     let done = offload(&small, &findings, &Which::Line(line)).ok()?;
     Some((done.loops.into_iter().next()?.optimized_by, changed_words(&changed)))
