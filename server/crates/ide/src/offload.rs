@@ -482,6 +482,12 @@ fn undeclared(unit: &front::Unit) -> impl Iterator<Item = Arc<str>> + '_ {
     symbols.filter(|s| s.storage == Storage::Undeclared).map(|s| s.name.clone())
 }
 
+/// A kernel's file as a document. `Err`: why it is none, a sentence.
+pub(crate) fn kernel_file(ask: &Ask, name: &str, text: &str) -> Result<Doc, String> {
+    let text = text::Text::new(text).map_err(|e| format!("The kernel's file cannot be read again: {e}."))?;
+    Ok(Doc::open(Language::Cuda, name, text, ask.doc.options().clone()))
+}
+
 /// The first place of a text that is not understood, with its 1-based line; as many as are `known` are let through.
 pub(crate) fn first_reject(
     language: Language,

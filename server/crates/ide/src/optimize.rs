@@ -17,11 +17,11 @@ use crate::check::Findings;
 use crate::function_view::FunctionView;
 use crate::host_pages::HostPages;
 use crate::limits::optimize::SMALLER;
-use crate::offload::{offload, Offloaded};
+use crate::offload::{kernel_file, offload, Offloaded};
 use crate::plans::{with_plan_at, OffloadSite, Planned};
 use crate::rules::{applies, apply_rules, steps_of_ladder};
 use crate::verify::{changed_words, smaller, verify, Outcome, VerifyOptions, VerifyReport};
-use crate::{check, Ask, Doc, Language, Memo, Refused, RuleTarget, Settings, Target, Tier, Which};
+use crate::{check, Ask, Doc, Memo, Refused, RuleTarget, Settings, Target, Tier, Which};
 
 /// Threads of a block along x and y: rows as a warp likes them, and squares, which tiles of products are.
 const BLOCKS: [[u32; 2]; 2] = [[32, 8], [16, 16]];
@@ -95,7 +95,7 @@ pub(crate) fn optimized(
         return Err(format!("No page optimises this kernel. {missing} \"Offload to GPU\" offloads it."));
     };
     let text = climbed.text(&output.kernel_file.text).to_owned();
-    let doc = document(ask, &output.kernel_file.name, &text)?;
+    let doc = kernel_file(ask, &output.kernel_file.name, &text)?;
     for kernel in &mut output.kernels {
         kernel.grid = grid(&doc, &kernel.name);
     }
@@ -146,7 +146,7 @@ pub(crate) fn is_optimizable(view: &FunctionView, id: LoopId) -> bool {
 }
 
 fn has_a_step(ask: &Ask, set: &RuleSet, output: &codegen::Output) -> bool {
-    let Ok(doc) = document(ask, &output.kernel_file.name, &output.kernel_file.text) else { return false };
+    let Ok(doc) = kernel_file(ask, &output.kernel_file.name, &output.kernel_file.text) else { return false };
     let about = Ask::new(&doc, &Memo::new(), Tier::Typing, &ask.cancel);
     let Ok(findings) = check(&about, &Settings::default()) else { return false };
     let mut steps = set.pages.iter().filter_map(|p| ladder(set, p)).flatten();
@@ -246,7 +246,7 @@ fn climb(ask: &Ask, set: &RuleSet, output: &codegen::Output, ladder: &[&Arc<str>
 
 /// What a page makes of the file. `Err`: why nothing, a sentence.
 fn taken(ask: &Ask, set: &RuleSet, name: &str, text: &str, page: &str) -> Result<Step, String> {
-    let doc = document(ask, name, text)?;
+    let doc = kernel_file(ask, name, text)?;
     let about = Ask::new(&doc, &Memo::new(), Tier::Full, &ask.cancel);
     let findings = check(&about, &Settings::default()).map_err(|_| "It was called off.")?;
     let done = match apply_rules(&about, &findings, set, page, &RuleTarget::File) {
@@ -286,14 +286,9 @@ fn smaller_program(ask: &Ask, line: u32) -> Option<(Vec<String>, String)> {
     Some((done.loops.into_iter().next()?.optimized_by, changed_words(&changed)))
 }
 
-fn document(ask: &Ask, name: &str, text: &str) -> Result<Doc, String> {
-    let text = text::Text::new(text).map_err(|e| format!("The kernel's file cannot be read again: {e}."))?;
-    Ok(Doc::open(Language::Cuda, name, text, ask.doc.options().clone()))
-}
-
 /// Whether the file still launches the kernels.
 fn is_launched(ask: &Ask, output: &codegen::Output, text: &str) -> bool {
-    let Ok(doc) = document(ask, &output.kernel_file.name, text) else { return false };
+    let Ok(doc) = kernel_file(ask, &output.kernel_file.name, text) else { return false };
     output.kernels.iter().all(|k| doc.launches(&k.name).next().is_some())
 }
 

@@ -12,6 +12,7 @@ mod given;
 mod growing;
 mod region;
 mod search;
+mod within;
 
 pub(crate) use call::{edits, heads};
 pub(crate) use region::text as region_text;
@@ -29,7 +30,6 @@ use super::expr::{Dialect, Exprs};
 use super::host_expr::{Helpers, Named, Scope};
 use super::host_term::{Term, LONG_LONG};
 use super::{keyed, promises, reduce};
-use crate::limits::plan_pages::LARGEST;
 use crate::plan::{name_part, Axis, BufferPlan, Dim, Kernel, Plan, ReductionPlan, Test, TestKind};
 use crate::HostPages;
 
@@ -331,17 +331,7 @@ impl<'p> Host<'p> {
             let first = self.expr(first);
             out.push(let_(&b.first_name, LONG_LONG, first));
         }
-        if b.from_zero {
-            let (low, high) = (Term::Int(0), Term::Int(LARGEST));
-            let first = || self::first(b);
-            let fits = [Term::binary(BinOp::Ge, first(), low), Term::binary(BinOp::Le, first(), high)];
-            let name = &plan.body.symbols[b.symbol].name;
-            let why = format!("the kernel counts the elements of {name} from 0");
-            match b.constant_first() {
-                Some(0..=LARGEST) => {}
-                _ => out.push(test(Term::all(BinOp::And, fits.into_iter()), &why)),
-            }
-        }
+        out.extend(within::starts_in_range(&plan.body.symbols[b.symbol].name, b));
         if self.steps.is_some() {
             out.extend(self.reached(b));
             return;
@@ -464,12 +454,7 @@ impl<'p> Host<'p> {
                     let aside = Term::name(&b.staging_name);
                     Term::head("_Aside", vec![here, there, aside, ty, bytes, Term::name(way)])
                 }
-                false if b.from_zero => {
-                    let before = Term::cast(SIZE, first(b));
-                    let before = Term::binary(BinOp::Mul, before, self.element_size(b));
-                    let room = Term::binary(BinOp::Add, before, bytes.clone());
-                    Term::head("_Within", vec![here, there, first(b), ty, bytes, room, Term::name(way)])
-                }
+                false if b.from_zero => within::array(b, [here, there, ty, bytes], way, self.element_size(b)),
                 false => Term::head("_Array", vec![here, there, ty, bytes, Term::name(way)]),
             });
         }
@@ -594,11 +579,6 @@ impl<'p> Host<'p> {
     fn accumulator(&mut self, k: usize, r: &ReductionPlan) -> Term {
         Term::Name(if r.cell { self.given.cell(k) } else { self.given.at(r.symbol) }).deref()
     }
-}
-
-/// The first element that is copied.
-fn first(b: &BufferPlan) -> Term {
-    b.constant_first().map_or_else(|| Term::name(&b.first_name), Term::Int)
 }
 
 /// The type of sizes in bytes, and of numbers of blocks.
