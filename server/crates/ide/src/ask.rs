@@ -44,8 +44,10 @@ impl Ask {
     }
 
     /// The same question with kernels that rule pages optimise, as far as they can.
-    pub(crate) fn optimizing(mut self) -> Ask {
-        self.pages = Some(self.host_pages().optimizing());
+    ///
+    /// `or_plain`: one that no page optimises is taken as it is.
+    pub(crate) fn optimizing(mut self, or_plain: bool) -> Ask {
+        self.pages = Some(self.host_pages().optimizing(or_plain));
         self
     }
 

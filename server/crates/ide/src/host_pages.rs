@@ -26,8 +26,8 @@ impl HostPages {
         HostPages { placing: system.into(), ..self }
     }
     /// With kernels that pages optimise.
-    pub(crate) fn optimizing(self) -> HostPages {
-        HostPages { optimized: Some(Arc::default()), ..self }
+    pub(crate) fn optimizing(self, or_plain: bool) -> HostPages {
+        HostPages { optimized: Some(Arc::new(Optimized::new(or_plain))), ..self }
     }
     pub(crate) fn set(&self) -> &Arc<RuleSet> {
         &self.set

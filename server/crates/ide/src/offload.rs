@@ -233,9 +233,15 @@ impl<'a> Work<'a> {
         };
         let made = match unit.alone {
             true => with_plan_at(&view, finding.id, &site, cancel, |plan| {
+                let plain = || codegen::print(plan, &self.pages).map(|o| (o, Vec::new(), None));
                 let output = match self.pages.optimized() {
-                    Some(known) => optimized(self.ask, &self.pages, known, plan, finding.line()),
-                    None => codegen::print(plan, &self.pages).map(|o| (o, Vec::new())),
+                    Some(known) => match optimized(self.ask, &self.pages, known, plan, finding.line()) {
+                        Err(why) if known.or_plain => {
+                            plain().map(|(o, by, _)| (o, by, Some(left_plain(finding, &why))))
+                        }
+                        done => done.map(|(o, by)| (o, by, None)),
+                    },
+                    None => plain(),
                 };
                 (output, plan.name.clone(), said(plan, &view))
             }),
@@ -246,9 +252,13 @@ impl<'a> Work<'a> {
             let steps = std::cell::Cell::new(0);
             let together = with_region(&view, finding.id, statements, &site, cancel, &steps, |plan, view| {
                 let outer = &plan.outer;
+                let plain = || codegen::print_region(plan, &self.pages).map(|o| (o, Vec::new(), None));
                 let output = match self.pages.optimized() {
+                    Some(known) if known.or_plain => {
+                        plain().map(|(o, by, _)| (o, by, Some(left_plain(finding, SEVERAL))))
+                    }
                     Some(_) => Err(SEVERAL.to_owned()),
-                    None => codegen::print_region(plan, &self.pages).map(|o| (o, Vec::new())),
+                    None => plain(),
                 };
                 (output, outer.name.clone(), said(outer, view))
             });
@@ -257,7 +267,7 @@ impl<'a> Work<'a> {
             together.map_err(|other| other.filter(|_| !own).unwrap_or(why))
         });
         let (output, name, notes) = made.map_err(|why| why.refused(&view, finding.id))?;
-        let (output, optimized_by) = output.map_err(Refused::Because)?;
+        let (output, optimized_by, left) = output.map_err(Refused::Because)?;
         let line = |offset: u32| line_column(self.doc, offset).line;
         self.loops.push(OffloadedLoop {
             key: finding.key.to_string(),
@@ -280,6 +290,7 @@ impl<'a> Work<'a> {
             self.marks.extend(mark_removal(self.doc, finding.span.start));
         }
         self.notes.extend(notes);
+        self.notes.extend(left);
         self.taken.push(name);
         self.outputs.push(output);
         Ok(())
@@ -315,6 +326,12 @@ impl<'a> Work<'a> {
             build_flags,
         })
     }
+}
+
+/// Of several loops one whose kernel no page optimises.
+fn left_plain(finding: &LoopFinding, why: &str) -> String {
+    let why = why.trim_end_matches(crate::optimize::PLAIN);
+    format!("The kernel of the loop on line {} is not optimised. {}", finding.line(), why.trim_end())
 }
 
 /// Where the block around a loop begins: before the pragmas of other tools that belong to the loop. Those that stand for

@@ -20,17 +20,24 @@ use crate::limits::optimize::SMALLER;
 use crate::offload::{kernel_file, offload, Offloaded};
 use crate::plans::{with_plan_at, OffloadSite, Planned};
 use crate::rules::{applies, apply_rules, steps_of_ladder};
+use crate::units::units;
 use crate::verify::{changed_words, smaller, verify, Outcome, VerifyOptions, VerifyReport};
 use crate::{check, Ask, Doc, Memo, Refused, RuleTarget, Settings, Target, Tier, Which};
 
 /// Threads of a block along x and y: rows as a warp likes them, and squares, which tiles of products are.
 const BLOCKS: [[u32; 2]; 2] = [[32, 8], [16, 16]];
+/// What can be done with a kernel that no page optimises.
+pub(crate) const PLAIN: &str = "\"Offload to GPU\" offloads it.";
 /// Columns of a line in a file's head.
 const COLUMNS: usize = 100;
 
 /// What has become of kernel files, by the text they begin with: whoever verifies an offload has it made again.
-#[derive(Default, Debug)]
-pub(crate) struct Optimized(Mutex<BTreeMap<String, Climbed>>);
+#[derive(Debug)]
+pub(crate) struct Optimized {
+    known: Mutex<BTreeMap<String, Climbed>>,
+    /// Whether a kernel that no page optimises is taken as it is.
+    pub or_plain: bool,
+}
 
 /// How far a kernel file came.
 #[derive(Clone, Default, Debug)]
@@ -54,6 +61,11 @@ struct Step {
 impl Climbed {
     fn text<'c>(&'c self, start: &'c str) -> &'c str {
         self.steps.last().map_or(start, |s| &s.text)
+    }
+    /// Whether another one is better: it went further, or no further where this one ends before the top.
+    fn is_behind(&self, other: &Climbed) -> bool {
+        let (own, others) = (self.steps.len(), other.steps.len());
+        own < others || own == others && self.left.is_some()
     }
     /// Whether what stands against a page is more than that it has nothing to do with the kernel.
     fn knows(&self) -> bool {
@@ -80,19 +92,19 @@ pub(crate) fn optimized(
     let mut best: Option<(codegen::Output, Climbed)> = None;
     let mut missing = String::new();
     for block in BLOCKS {
-        let formed = plan.for_pages(block).map_err(|why| {
-            format!("No page optimises this kernel, because {why}. \"Offload to GPU\" offloads it.")
-        })?;
+        let formed = plan
+            .for_pages(block)
+            .map_err(|why| format!("No page optimises this kernel, because {why}. {PLAIN}"))?;
         let output = codegen::print(&formed, pages)?;
         let climbed = known.climbed(ask, pages.set(), &output, line);
         if climbed.steps.is_empty() {
             missing = climbed.left.unwrap_or_default();
-        } else if best.as_ref().is_none_or(|(_, b)| b.steps.len() < climbed.steps.len()) {
+        } else if best.as_ref().is_none_or(|(_, b)| b.is_behind(&climbed)) {
             best = Some((output, climbed));
         }
     }
     let Some((mut output, climbed)) = best else {
-        return Err(format!("No page optimises this kernel. {missing} \"Offload to GPU\" offloads it."));
+        return Err(format!("No page optimises this kernel. {missing} {PLAIN}"));
     };
     let text = climbed.text(&output.kernel_file.text).to_owned();
     let doc = kernel_file(ask, &output.kernel_file.name, &text)?;
@@ -159,7 +171,10 @@ pub fn offload_optimized(
     findings: &Findings,
     which: &Which,
 ) -> Result<(Offloaded, Vec<VerifyReport>), Refused> {
-    let ask = &ask.clone().optimizing();
+    // of several loops those that no page optimises are offloaded as they are
+    let chosen = units(ask, findings, which);
+    let several = chosen.len() > 1 || chosen.iter().any(|u| u.loops.len() > 1);
+    let ask = &ask.clone().optimizing(several);
     let mut done = offload(ask, findings, which)?;
     let reports = verify(ask, findings, which, &VerifyOptions::default());
     if ask.is_cancelled() {
@@ -167,12 +182,12 @@ pub fn offload_optimized(
     }
     if let Some(wrong) = reports.iter().find(|r| r.outcome != Outcome::Same) {
         return Err(Refused::Because(format!(
-            "The optimised kernel of the loop on line {} was not shown to be right, so it is not offered. {} \"Offload to GPU\" \
+            "The kernel of the loop on line {} was not shown to be right, so it is not offered. {} \"Offload to GPU\" \
              offers the one that is not optimised.",
             wrong.line, wrong.summary
         )));
     }
-    for l in &done.loops {
+    for l in done.loops.iter().filter(|l| !l.optimized_by.is_empty()) {
         let pages = l.optimized_by.join(", ");
         done.notes.push(format!("The kernel of line {} is optimised by the pages {pages}.", l.line));
     }
@@ -180,11 +195,15 @@ pub fn offload_optimized(
 }
 
 impl Optimized {
+    pub(crate) fn new(or_plain: bool) -> Optimized {
+        Optimized { known: Mutex::default(), or_plain }
+    }
+
     /// The furthest that any ladder takes the file.
     fn climbed(&self, ask: &Ask, set: &RuleSet, output: &codegen::Output, line: u32) -> Climbed {
         let start = &output.kernel_file.text;
         let known = |all: &BTreeMap<String, Climbed>| all.get(start).cloned();
-        if let Some(known) = known(&self.0.lock().unwrap_or_else(PoisonError::into_inner)) {
+        if let Some(known) = known(&self.known.lock().unwrap_or_else(PoisonError::into_inner)) {
             return known;
         }
         let mut best: Option<Climbed> = None;
@@ -204,7 +223,7 @@ impl Optimized {
             only_what_ran(ask, &mut best, line);
         }
         if !ask.is_cancelled() {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(start.clone(), best.clone());
+            self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(start.clone(), best.clone());
         }
         best
     }

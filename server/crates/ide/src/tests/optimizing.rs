@@ -222,6 +222,8 @@ float f(int n, const float *a, const float *b) {
 ";
     assert_eq!(steps(text), all);
     assert_eq!(steps(&text.replace("float", "unsigned").replace("0.0f", "7")), all);
+    // whole numbers wrap on the way
+    assert_eq!(steps(&text.replace("float", "int").replace("0.0f", "7")), all);
     assert_eq!(steps("void f(int n, const double *a, double *s) {\n    for (int i = 0; i < n; i++)\n        s[0] += a[i];\n}\n"), all);
     let done = optimized(text).expect("it is optimised");
     let kernel = &done.edit.create[0].text;
@@ -274,6 +276,32 @@ void f(void) {
     expect![[r#"No page optimises this kernel, because what its threads have in common is no sum. "Offload to GPU" offloads it."#]].assert_eq(&why(
         "float f(int n, const float *a) {\n    float m = 0;\n    for (int i = 0; i < n; i++)\n        if (a[i] > m) m = a[i];\n    return m;\n}\n",
     ));
+}
+
+/// Of several loops each goes as far as it can.
+#[test]
+fn of_several_loops_some_are_optimised() {
+    let code = "float f(int n, const float *a) {
+    float s = 0;
+    // warpwright: offload
+    for (int i = 0; i < n; i++)
+        s += a[i];
+    return s;
+}
+void g(int n, float s, float *b) {
+    // warpwright: offload
+    for (int i = 0; i < n; i++)
+        b[i] = s;
+}
+";
+    let doc = open(code);
+    let (done, reports) =
+        offload_optimized(&Ask::thorough(&doc), &full(&doc), &Which::Marked).expect("both are offloaded");
+    assert!(reports.len() == 2 && reports.iter().all(|r| r.outcome == Outcome::Same), "{reports:?}");
+    let steps: Vec<usize> = done.loops.iter().map(|l| l.optimized_by.len()).collect();
+    assert_eq!(steps, [3, 0]);
+    let note = done.notes.iter().find(|n| n.starts_with("The kernel of the loop on line 10"));
+    expect!["The kernel of the loop on line 10 is not optimised. No page optimises this kernel, because it is neither a sum of one loop nor two loops whose iterations are threads."].assert_eq(note.map_or("", |n| n));
 }
 
 /// In the words of another vendor there are no such pages.
