@@ -116,7 +116,7 @@ fn judge(file: &Path, set: &RuleSet) -> Tally {
         }
         let place = format!("{}:{} {}", file.display(), l.line(), l.report().function);
         let ways = [
-            ("the action", action(&l.key.to_string())),
+            ("the action", action(l.key.as_ref())),
             ("`offload`", command(&Which::Line(l.line()))),
             ("the page", rules(&RuleTarget::Loop(l.line()))),
         ];
@@ -159,7 +159,11 @@ fn all_ways_of_offloading_give_the_same_bytes() {
         (0..threads).for_each(|_| drop(scope.spawn(work)));
     });
     let all = all.into_inner().expect("no panic");
-    println!("{} loops offloaded in every way, {} in none", all.offloaded, all.refused);
     assert!(all.apart.is_empty(), "{}", all.apart.join("\n"));
-    assert!(!only.is_empty() || all.offloaded > 300, "{} loops are offloaded", all.offloaded);
+    assert!(
+        !only.is_empty() || all.offloaded > 900,
+        "{} loops are offloaded, {} in no way",
+        all.offloaded,
+        all.refused
+    );
 }
