@@ -365,7 +365,8 @@ fn functions_verified(
 ) -> Verified {
     let doc = &ask.doc;
     let kernels: Vec<String> = done.files.iter().map(|f| f.text.clone()).collect();
-    let steps = if kernels.is_empty() { STEPS } else { KERNEL_STEPS };
+    // a document that launches kernels runs them, too
+    let steps = if kernels.is_empty() && !doc.language().kernels { STEPS } else { KERNEL_STEPS };
     let options = VerifyOptions { cases: CASES, seed: 1, steps, ..Default::default() };
     let regrouped = trust.regroups();
     let (mut runs, mut functions, mut counted) = (0, 0, Vec::new());

@@ -1,7 +1,7 @@
 //! Statements of a kernel's body.
 
 use term::strength::UNARY;
-use term::{Body, Op, TermId, TypeKind};
+use term::{Body, Op, SymbolId, TermId, TypeKind};
 
 use super::expr::Exprs;
 use super::{atomics, reduce};
@@ -75,7 +75,7 @@ impl Stmts<'_, '_> {
                         Op::Declare(_) => {
                             self.declaration(init, false).concat().trim_end_matches(';').to_string()
                         }
-                        _ => self.exprs.top(init),
+                        _ => self.typed(init) + &self.exprs.top(init),
                     };
                 }
                 let part = |p: TermId| match body.op(p) {
@@ -152,6 +152,16 @@ impl Stmts<'_, '_> {
             if let Some(flag) = reduce::nan_flag(self.exprs.plan, r, &name) {
                 self.out.from(t, &format!("if ({name} != {name}) {flag} = true;"));
             }
+        }
+    }
+
+    /// The type before what a loop's header sets, where it is to declare that.
+    fn typed(&self, init: TermId) -> String {
+        let body = self.exprs.plan.body;
+        let own = |s: &SymbolId| self.exprs.kernel.loop_indices.contains(s);
+        match (body.op(init), body.args(init).first().and_then(|&t| body.as_symbol(t))) {
+            (Op::Assign, Some(s)) if own(&s) => format!("{} ", self.exprs.type_name(body.symbols[s].ty)),
+            _ => String::new(),
         }
     }
 

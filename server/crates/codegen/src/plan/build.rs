@@ -298,6 +298,7 @@ impl<'i, 'a> Builder<'i, 'a> {
                 body: inner,
                 has_continue,
                 for_pages: false,
+                loop_indices: Vec::new(),
                 threads: thread_plan,
             }],
             name,

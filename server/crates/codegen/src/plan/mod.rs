@@ -187,6 +187,8 @@ pub struct Kernel {
     pub has_continue: bool,
     /// Whether it has the form that rule pages read which optimise kernels: see [`Plan::for_pages`].
     pub for_pages: bool,
+    /// Of each thread's own variables those that the headers of their loops declare.
+    pub loop_indices: Vec<SymbolId>,
     /// The code of one thread where it is not the innermost loop's body: the dimensions are then those of thread ids.
     pub threads: Option<ThreadPlan>,
 }

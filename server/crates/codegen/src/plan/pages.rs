@@ -5,7 +5,7 @@
 //! that what pages add to them is an `int`. Deliberately absent: which pages there are, and what they make of it (`ide`).
 
 use analysis::{ReductionOp, Step};
-use term::{IntKind, Op};
+use term::{Body, IntKind, Op, SymbolId, TermId};
 
 use super::{Dim, Plan};
 use crate::limits::plan_pages::LARGEST;
@@ -48,6 +48,12 @@ impl<'a> Plan<'a> {
         for d in &mut kernel.dims {
             d.strided = false;
         }
+        let body = self.body;
+        let own = |s: &SymbolId| {
+            body.types.as_int(body.symbols[*s].ty).is_some() && is_loops_alone(body, kernel.body, *s)
+        };
+        let (indices, privates) = kernel.privates.iter().partition(|s| own(s));
+        (kernel.loop_indices, kernel.privates) = (indices, privates);
         kernel.for_pages = true;
         let counts = {
             let kernel = &plan.kernels[0];
@@ -79,4 +85,26 @@ impl<'a> Plan<'a> {
         let is_plain = d.rectangular && !d.lower_on_host && d.shift == 0 && !d.moves_inside && !d.pointer;
         first && is_plain && d.index_type == IntKind::Int && matches!(d.step, Step::Const(1))
     }
+}
+
+/// Whether a variable is used nowhere but in loops whose header sets it first, and moved by nothing else in them.
+fn is_loops_alone(body: &Body, t: TermId, s: SymbolId) -> bool {
+    if body.as_symbol(t) == Some(s) {
+        return false;
+    }
+    let args = body.args(t);
+    if let (Op::For, &[init, _, step, inner, ..]) = (body.op(t), args) {
+        if let (Op::Assign, &[place, value]) = (body.op(init), body.args(init)) {
+            let names = |t| body.walk(t).any(|x| body.as_symbol(x) == Some(s));
+            let moves = |x: TermId| {
+                (body.op(x).is_write() || *body.op(x) == Op::AddrOf)
+                    && body.args(x).first().is_some_and(|&p| body.as_symbol(p) == Some(s))
+            };
+            let moved = body.walk(inner).any(moves) || body.walk(step).filter(|&x| moves(x)).count() > 1;
+            if body.as_symbol(place) == Some(s) && !names(value) && !moved {
+                return true;
+            }
+        }
+    }
+    args.iter().all(|&a| is_loops_alone(body, a, s))
 }

@@ -384,6 +384,7 @@ impl Kernel {
             body,
             has_continue: false,
             for_pages: false,
+            loop_indices: Vec::new(),
             threads: None,
         }
     }

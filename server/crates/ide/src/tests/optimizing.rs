@@ -96,6 +96,9 @@ void f(int m, int n, int depth, const float *restrict a, const float *restrict b
         steps(&text.replace("float", "double").replace("0.0f", "0.0").replace("restrict ", "")),
         short
     );
+    // indices that the function declares
+    let outside = text.replace("int i", "i").replace("int j", "j").replace("int k", "k");
+    assert_eq!(steps(&outside.replace("    for (i", "    int i, j, k;\n    for (i")), short);
     let text = "
 #define M 13
 #define N 21
