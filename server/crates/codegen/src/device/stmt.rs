@@ -82,7 +82,7 @@ impl Stmts<'_, '_> {
                     Op::Empty => String::new(),
                     _ => format!(" {}", self.exprs.top(p)),
                 };
-                let line = format!("for ({head};{};{}) {{", part(condition), part(step));
+                let line = format!("for ({head};{};{}) {{", part(condition), self.stepped(step));
                 self.out.from(t, &line);
                 self.inside(inner);
                 self.out.line("}");
@@ -152,6 +152,18 @@ impl Stmts<'_, '_> {
             if let Some(flag) = reduce::nan_flag(self.exprs.plan, r, &name) {
                 self.out.from(t, &format!("if ({name} != {name}) {flag} = true;"));
             }
+        }
+    }
+
+    /// A loop's step; as pages read it, where they are to.
+    fn stepped(&self, step: TermId) -> String {
+        let body = self.exprs.plan.body;
+        match (body.op(step), body.args(step)) {
+            (Op::Empty, _) => String::new(),
+            (Op::Step { delta: 1, prefix: true }, &[index]) if self.exprs.kernel.for_pages => {
+                format!(" {}++", self.exprs.at(index, UNARY))
+            }
+            _ => format!(" {}", self.exprs.top(step)),
         }
     }
 

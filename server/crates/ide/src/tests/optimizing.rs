@@ -98,7 +98,8 @@ void f(int m, int n, int depth, const float *restrict a, const float *restrict b
     );
     // indices that the function declares
     let outside = text.replace("int i", "i").replace("int j", "j").replace("int k", "k");
-    assert_eq!(steps(&outside.replace("    for (i", "    int i, j, k;\n    for (i")), short);
+    let outside = outside.replace("    for (i", "    int i, j, k;\n    for (i").replace("k++", "++k");
+    assert_eq!(steps(&outside), short);
     let text = "
 #define M 13
 #define N 21
