@@ -249,6 +249,24 @@ fn offload_writes_files_and_leaves_the_original() {
 }
 
 #[test]
+fn an_offload_is_optimized_by_pages_or_not_made() {
+    let sum = "float f(int n, const float *a) {\n    float s = 0;\n    for (int i = 0; i < n; i++)\n        s += a[i];\n    return s;\n}\n";
+    let folder = Folder::new();
+    folder.file("sum.c", sum);
+    folder.file("product.c", sum.replace("s += a[i]", "s *= a[i]"));
+    let output = folder.run(&["offload", "--optimize", "--loop", "3", "--out", "out", "sum.c"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let pages = "reduction-last-warp, reduction-shuffle, reduction-last-block";
+    assert!(out(&output).contains(pages) && out(&output).contains("Same results on"), "{}", out(&output));
+    let kernel = read(&folder.0.path().join("out/f_i.cu"));
+    assert!(kernel.contains("optimized by the page reduction-last-block"), "{kernel}");
+    let output = folder.run(&["offload", "--optimize", "--loop", "3", "--out", "other", "product.c"]);
+    assert_eq!(output.status.code(), Some(1), "{}", out(&output));
+    assert!(err(&output).contains("No page optimises this kernel"), "{}", err(&output));
+    assert!(!folder.0.path().join("other").exists());
+}
+
+#[test]
 fn an_offload_never_loses_what_is_there() {
     let folder = Folder::new();
     let three = folder.file("three.c", THREE);

@@ -30,6 +30,10 @@ pub struct OffloadArgs {
     /// Then run the kernels beside the loops in the simulator, and say what came of it
     #[arg(long)]
     verify: bool,
+    /// Have rule pages optimise the kernels: matrix products, stencils, sums. Each step is checked, and the last kernel is run beside
+    /// the loop
+    #[arg(long)]
+    optimize: bool,
     /// Print each step of the rule pages that wrote what the host does
     #[arg(long)]
     explain: bool,
@@ -53,7 +57,13 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
         [line] => ide::Which::Line(*line),
         lines => ide::Which::Lines(lines.to_vec()),
     };
-    let done = match ide::offload(&report.ask, &report.findings, &which) {
+    let done = match args.optimize {
+        // what is not run beside the loops is not written
+        true => ide::offload_optimized(&report.ask, &report.findings, &which)
+            .map(|(done, checks)| (done, Some(checks))),
+        false => ide::offload(&report.ask, &report.findings, &which).map(|done| (done, None)),
+    };
+    let (done, checks) = match done {
         Ok(done) => done,
         Err(refused) => {
             let why = refusal(&refused, &which, &report.findings);
@@ -99,10 +109,8 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
     if !done.build_flags.is_empty() {
         told.print(&format!("note: compile the kernels with {}\n", done.build_flags.join(" ")))?;
     }
-    let checks = args.verify.then(|| {
-        let options = ide::VerifyOptions::default();
-        ide::verify(&report.ask, &report.findings, &which, &options)
-    });
+    let now = || ide::verify(&report.ask, &report.findings, &which, &ide::VerifyOptions::default());
+    let checks = checks.or_else(|| args.verify.then(now));
     for one in checks.iter().flatten() {
         told.print(&format!("{}: {}\n", args.file.display(), sentence(one)))?;
     }

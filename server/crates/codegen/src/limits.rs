@@ -12,6 +12,13 @@ pub(crate) mod plan_build {
     pub(crate) const MAX_PRIVATE_BYTES: u64 = 4096;
 }
 
+/// Of `plan::pages`.
+pub(crate) mod plan_pages {
+    /// Numbers of iterations and of elements are at most this where pages rewrite a kernel: what they add to an index, some blocks'
+    /// sizes, is then an `int`, too.
+    pub(crate) const LARGEST: i128 = (1 << 31) - 4096;
+}
+
 /// Of `plan::support`.
 pub(crate) mod plan_support {
     /// Deeper terms are not printed: the printers recurse.

@@ -43,6 +43,14 @@ impl Ask {
         self
     }
 
+    /// The same question with kernels that rule pages optimise, as far as they can.
+    ///
+    /// `or_plain`: one that no page optimises is taken as it is.
+    pub(crate) fn optimizing(mut self, or_plain: bool) -> Ask {
+        self.pages = Some(self.host_pages().optimizing(or_plain));
+        self
+    }
+
     /// The pages that write the host's side of kernels.
     pub(crate) fn host_pages(&self) -> HostPages {
         self.pages.clone().unwrap_or_default()

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::optimize::Optimized;
 use rewrite::rules::{
     host_functions, placed_call, plain_functions, HostFunctions, PlacedCall, RuleSet, PLACING,
 };
@@ -12,15 +13,27 @@ pub(crate) struct HostPages {
     set: Arc<RuleSet>,
     /// The system that puts calls into the user's file.
     placing: Arc<str>,
+    /// Kernels that pages have optimised, where they are to be.
+    optimized: Option<Arc<Optimized>>,
 }
 
 impl HostPages {
     pub(crate) fn of(set: &Arc<RuleSet>) -> HostPages {
-        HostPages { set: set.clone(), placing: PLACING.into() }
+        HostPages { set: set.clone(), placing: PLACING.into(), optimized: None }
     }
     /// With another system that puts calls into the user's file.
     pub(crate) fn placing(self, system: &str) -> HostPages {
         HostPages { placing: system.into(), ..self }
+    }
+    /// With kernels that pages optimise.
+    pub(crate) fn optimizing(self, or_plain: bool) -> HostPages {
+        HostPages { optimized: Some(Arc::new(Optimized::new(or_plain))), ..self }
+    }
+    pub(crate) fn set(&self) -> &Arc<RuleSet> {
+        &self.set
+    }
+    pub(crate) fn optimized(&self) -> Option<&Arc<Optimized>> {
+        self.optimized.as_ref()
     }
 }
 

@@ -26,6 +26,7 @@ mod limits;
 mod lints;
 mod memo;
 mod offload;
+mod optimize;
 mod plans;
 mod project;
 mod promises;
@@ -68,6 +69,7 @@ pub use kernels::{
 };
 pub use memo::Memo;
 pub use offload::{offload, KernelShape, Offloaded, OffloadedLoop, Refused, Which};
+pub use optimize::offload_optimized;
 pub use project::{FileNames, Project, ProjectFile};
 pub use report::{
     ConditionReport, DependenceReport, InductionReport, LineColumn, LoopReport, ObstacleReport,

@@ -126,6 +126,18 @@ pub(crate) mod transform {
     pub(crate) const CASES: u32 = 6;
 }
 
+/// Of `optimize`.
+pub(crate) mod optimize {
+    /// The shortest array of a program with smaller ones, in which steps are run: more than two blocks, and no whole number of them.
+    pub(crate) const SMALLER: u64 = 33;
+}
+
+/// Of `verify::smaller`.
+pub(crate) mod verify_smaller {
+    /// The shortest array of a program with smaller ones.
+    pub(crate) const FIRST: u64 = 8;
+}
+
 /// Of `verify::cases`.
 pub(crate) mod verify_cases {
     /// All runs for one loop together take as many steps as so many of one.

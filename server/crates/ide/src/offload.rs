@@ -13,6 +13,7 @@ use crate::check::{Findings, LoopFinding};
 use crate::function_view::{line_column, FunctionView};
 use crate::host_pages::HostPages;
 use crate::lints::is_parallel;
+use crate::optimize::optimized;
 use crate::plans::{with_plan_at, NoKernel, OffloadSite, IN_A_MACRO, NOT_FROM_C};
 use crate::region_plan::with_region;
 use crate::units::{units, Unit};
@@ -62,6 +63,8 @@ pub struct OffloadedLoop {
     pub line_map: Vec<(u32, u32)>,
     /// How rule pages made the host's side, a line for each step.
     pub derivation: Vec<String>,
+    /// The pages that optimised the kernel, in order.
+    pub optimized_by: Vec<String>,
 }
 
 /// A kernel and how it is launched.
@@ -170,6 +173,10 @@ pub(crate) fn choose<'a>(findings: &'a Findings, which: &Which) -> Vec<&'a LoopF
 /// How loops are marked.
 const TO_MARK: &str = "Write `// warpwright: offload` above the loops to offload.";
 
+/// Why pages that optimise kernels are not asked.
+const SEVERAL: &str = "It stays on the host, and the nests in it share their arrays on the GPU: pages optimise the kernel of one nest. \
+                       \"Offload to GPU\" offloads it.";
+
 /// What is said of kernels whose sums take products unrounded.
 const FUSED: &str = "Products are fused with the sums that they are terms of: results may differ from the loop's. `verify` fuses \
                      them, too, and allows a difference of 0.0001, relative, or absolute below 1.";
@@ -226,7 +233,17 @@ impl<'a> Work<'a> {
         };
         let made = match unit.alone {
             true => with_plan_at(&view, finding.id, &site, cancel, |plan| {
-                (codegen::print(plan, &self.pages), plan.name.clone(), said(plan, &view))
+                let plain = || codegen::print(plan, &self.pages).map(|o| (o, Vec::new(), None));
+                let output = match self.pages.optimized() {
+                    Some(known) => match optimized(self.ask, &self.pages, known, plan, finding.line()) {
+                        Err(why) if known.or_plain => {
+                            plain().map(|(o, by, _)| (o, by, Some(left_plain(finding, &why))))
+                        }
+                        done => done.map(|(o, by)| (o, by, None)),
+                    },
+                    None => plain(),
+                };
+                (output, plan.name.clone(), said(plan, &view))
             }),
             false => Err(NoKernel::NotParallel),
         };
@@ -235,14 +252,22 @@ impl<'a> Work<'a> {
             let steps = std::cell::Cell::new(0);
             let together = with_region(&view, finding.id, statements, &site, cancel, &steps, |plan, view| {
                 let outer = &plan.outer;
-                (codegen::print_region(plan, &self.pages), outer.name.clone(), said(outer, view))
+                let plain = || codegen::print_region(plan, &self.pages).map(|o| (o, Vec::new(), None));
+                let output = match self.pages.optimized() {
+                    Some(known) if known.or_plain => {
+                        plain().map(|(o, by, _)| (o, by, Some(left_plain(finding, SEVERAL))))
+                    }
+                    Some(_) => Err(SEVERAL.to_owned()),
+                    None => plain(),
+                };
+                (output, outer.name.clone(), said(outer, view))
             });
             // of a loop that is parallel its own reason says more
             let own = is_parallel(view.of(finding.id));
             together.map_err(|other| other.filter(|_| !own).unwrap_or(why))
         });
         let (output, name, notes) = made.map_err(|why| why.refused(&view, finding.id))?;
-        let output = output.map_err(Refused::Because)?;
+        let (output, optimized_by, left) = output.map_err(Refused::Because)?;
         let line = |offset: u32| line_column(self.doc, offset).line;
         self.loops.push(OffloadedLoop {
             key: finding.key.to_string(),
@@ -255,6 +280,7 @@ impl<'a> Work<'a> {
                 .into_iter()
                 .chain(output.derivation.iter().cloned())
                 .collect(),
+            optimized_by,
         });
         let marked = |l: &&LoopFinding| l.marked && span.contains(l.span);
         for l in findings.loops.iter().filter(marked) {
@@ -264,6 +290,7 @@ impl<'a> Work<'a> {
             self.marks.extend(mark_removal(self.doc, finding.span.start));
         }
         self.notes.extend(notes);
+        self.notes.extend(left);
         self.taken.push(name);
         self.outputs.push(output);
         Ok(())
@@ -299,6 +326,12 @@ impl<'a> Work<'a> {
             build_flags,
         })
     }
+}
+
+/// Of several loops one whose kernel no page optimises.
+fn left_plain(finding: &LoopFinding, why: &str) -> String {
+    let why = why.trim_end_matches(crate::optimize::PLAIN);
+    format!("The kernel of the loop on line {} is not optimised. {}", finding.line(), why.trim_end())
 }
 
 /// Where the block around a loop begins: before the pragmas of other tools that belong to the loop. Those that stand for
@@ -464,6 +497,12 @@ fn missing(language: Language, doc: &Doc, text: &str, own: &FxHashSet<Arc<str>>)
 fn undeclared(unit: &front::Unit) -> impl Iterator<Item = Arc<str>> + '_ {
     let symbols = unit.items.iter().flat_map(|i| i.body.symbols.iter());
     symbols.filter(|s| s.storage == Storage::Undeclared).map(|s| s.name.clone())
+}
+
+/// A kernel's file as a document. `Err`: why it is none, a sentence.
+pub(crate) fn kernel_file(ask: &Ask, name: &str, text: &str) -> Result<Doc, String> {
+    let text = text::Text::new(text).map_err(|e| format!("The kernel's file cannot be read again: {e}."))?;
+    Ok(Doc::open(Language::Cuda, name, text, ask.doc.options().clone()))
 }
 
 /// The first place of a text that is not understood, with its 1-based line; as many as are `known` are let through.

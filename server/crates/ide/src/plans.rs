@@ -110,6 +110,8 @@ pub(crate) struct Outline {
     pub firsts: Vec<(SymbolId, i128)>,
     /// Made when it is first asked for.
     pub mappings: OnceLock<Option<Arc<words::Mappings>>>,
+    /// Whether rule pages optimise the kernel; likewise.
+    pub optimizable: OnceLock<bool>,
 }
 
 /// What a plan depends on besides the loop.
@@ -298,6 +300,7 @@ impl Outline {
                 band: None,
                 firsts: Vec::new(),
                 mappings: OnceLock::new(),
+                optimizable: OnceLock::new(),
             };
         };
         let rows = kernel.threads.is_none() && kernel.block[0] % 32 == 0;
@@ -310,6 +313,7 @@ impl Outline {
             band: band.zip(lanes).filter(|_| rows),
             firsts: firsts.collect(),
             mappings: OnceLock::new(),
+            optimizable: OnceLock::new(),
         }
     }
 }

@@ -16,6 +16,7 @@ mod together;
 pub use assist::{page_completions, page_hover, PageCompletion, PageWord};
 #[cfg(test)]
 pub(crate) use offer::offers_within;
+pub(crate) use offer::{applies, steps as steps_of_ladder};
 pub use offer::{rule_function, rule_offers, rule_target, RuleOffer};
 pub use pages::{check_rule_page, PageCheck, PageFinding};
 pub use rewrite::rules::{
@@ -364,7 +365,8 @@ fn functions_verified(
 ) -> Verified {
     let doc = &ask.doc;
     let kernels: Vec<String> = done.files.iter().map(|f| f.text.clone()).collect();
-    let steps = if kernels.is_empty() { STEPS } else { KERNEL_STEPS };
+    // a document that launches kernels runs them, too
+    let steps = if kernels.is_empty() && !doc.language().kernels { STEPS } else { KERNEL_STEPS };
     let options = VerifyOptions { cases: CASES, seed: 1, steps, ..Default::default() };
     let regrouped = trust.regroups();
     let (mut runs, mut functions, mut counted) = (0, 0, Vec::new());

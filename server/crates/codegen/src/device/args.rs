@@ -80,7 +80,7 @@ fn counts(plan: &Plan<'_>, kernel: &Kernel, host: &Exprs<'_>, out: &mut Vec<Arg>
             out.push(Arg::new("long long ", name, Value::Expr(e.clone())));
         }
     }
-    for b in plan.device_buffers().filter(|b| b.constant_first().is_none()) {
+    for b in plan.device_buffers().filter(|b| b.counted_from().is_none()) {
         out.push(Arg::here("long long ", &b.first_name));
     }
     for s in &kernel.strides {

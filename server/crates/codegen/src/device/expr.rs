@@ -178,7 +178,7 @@ impl<'p> Exprs<'p> {
     fn cell(&self, s: SymbolId, subs: &[Subscript]) -> String {
         let Some(b) = self.base(s) else { return format!("{}unsupported", self.plan.prefix) };
         let is_position = self.kernel.views.iter().any(|v| v.symbol == s);
-        let flat = match (b.constant_first(), subs) {
+        let flat = match (b.counted_from(), subs) {
             (Some(0), [Some(only)]) if s == b.symbol && !is_position => self.at(*only, 0),
             _ => self.flat(s, subs),
         };
@@ -187,7 +187,7 @@ impl<'p> Exprs<'p> {
 
     /// The element of a buffer at a position, which is a sum.
     fn element(&self, b: &BufferPlan, flat: String) -> String {
-        let first = match b.constant_first() {
+        let first = match b.counted_from() {
             Some(0) => None,
             Some(c) => Some(c.to_string()),
             None => Some(b.first_name.clone()),

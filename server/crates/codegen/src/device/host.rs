@@ -12,6 +12,7 @@ mod given;
 mod growing;
 mod region;
 mod search;
+mod within;
 
 pub(crate) use call::{edits, heads};
 pub(crate) use region::text as region_text;
@@ -330,6 +331,7 @@ impl<'p> Host<'p> {
             let first = self.expr(first);
             out.push(let_(&b.first_name, LONG_LONG, first));
         }
+        out.extend(within::starts_in_range(&plan.body.symbols[b.symbol].name, b));
         if self.steps.is_some() {
             out.extend(self.reached(b));
             return;
@@ -452,6 +454,7 @@ impl<'p> Host<'p> {
                     let aside = Term::name(&b.staging_name);
                     Term::head("_Aside", vec![here, there, aside, ty, bytes, Term::name(way)])
                 }
+                false if b.from_zero => within::array(b, [here, there, ty, bytes], way, self.element_size(b)),
                 false => Term::head("_Array", vec![here, there, ty, bytes, Term::name(way)]),
             });
         }

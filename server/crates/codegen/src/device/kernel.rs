@@ -255,11 +255,15 @@ fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
         }
     }
     keyed::declare(plan, k, out);
-    for d in &k.dims {
+    let for_pages = k.for_pages && !k.has_partials();
+    for d in k.dims.iter().filter(|_| !for_pages) {
         match &k.threads {
             Some(_) => threads::id(plan, d, out),
             None => dim(&exprs, d, out),
         }
+    }
+    if for_pages {
+        dims_for_pages(&exprs, out);
     }
     for c in k.keyed.iter().filter(|c| c.marks.is_empty()) {
         let counter = k.dims.first().map_or("0", |d| d.counter_name.as_str());
@@ -296,7 +300,8 @@ fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
     if wrap {
         out.close("} while (0);");
     }
-    for _ in &k.dims {
+    // one guard of all where pages are to read it
+    for _ in k.dims.iter().take(if for_pages { 1 } else { k.dims.len() }) {
         out.close("}");
     }
     if k.has_partials() {
@@ -393,6 +398,25 @@ fn dim(exprs: &Exprs<'_>, d: &Dim, out: &mut Lines) {
     // Where the body moves its index, each thread moves its own.
     let fixed = if d.moves_inside { "" } else { "const " };
     out.from(d.term, &format!("{fixed}{ty} {name} = {value};"));
+}
+
+/// The parallel loops as rule pages read them ([`Plan::for_pages`]): all indices, columns first, then one guard.
+fn dims_for_pages(exprs: &Exprs<'_>, out: &mut Lines) {
+    let mut dims: Vec<&Dim> = exprs.kernel.dims.iter().collect();
+    dims.sort_by_key(|d| d.axis);
+    let guards = dims.iter().map(|d| {
+        let name = exprs.name(d.index);
+        let (first, end) = match exprs.plan.body.op(d.lower) {
+            Op::Int(v) if *v > 0 => (format!(" + {v}"), format!("{} + {v}", d.trips_name)),
+            _ => (String::new(), d.trips_name.clone()),
+        };
+        let is = number(exprs.plan, d.axis.letter());
+        out.from(d.term, &format!("const int {name} = {is}{first};"));
+        format!("{name} < {end}")
+    });
+    let guards: Vec<String> = guards.collect();
+    out.line(&format!("if ({}) {{", guards.join(" && ")));
+    out.indent();
 }
 
 /// Whether the kernel names the index: compilers warn of one that nothing names.

@@ -202,7 +202,12 @@ pub(crate) fn tree(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
     }
     keyed::store(plan, kernel, out);
     out.line(&barrier);
-    out.open(&format!("for (int {p}half = {}; {p}half > 0; {p}half /= 2) {{", BLOCK_THREADS / 2));
+    let halved = match kernel.for_pages {
+        // as pages read it
+        true => format!("{p}half = {} / 2; {p}half > 0; {p}half >>= 1", index(plan, Index::BlockSize, 'x')),
+        false => format!("{p}half = {}; {p}half > 0; {p}half /= 2", BLOCK_THREADS / 2),
+    };
+    out.open(&format!("for (int {halved}) {{"));
     out.open(&format!("if ({p}thread < {p}half) {{"));
     for r in &kernel.reductions {
         let all = format!("{p}all_{}", r.name);

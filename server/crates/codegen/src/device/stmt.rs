@@ -1,7 +1,7 @@
 //! Statements of a kernel's body.
 
 use term::strength::UNARY;
-use term::{Body, Op, TermId, TypeKind};
+use term::{Body, Op, SymbolId, TermId, TypeKind};
 
 use super::expr::Exprs;
 use super::{atomics, reduce};
@@ -75,14 +75,14 @@ impl Stmts<'_, '_> {
                         Op::Declare(_) => {
                             self.declaration(init, false).concat().trim_end_matches(';').to_string()
                         }
-                        _ => self.exprs.top(init),
+                        _ => self.typed(init) + &self.exprs.top(init),
                     };
                 }
                 let part = |p: TermId| match body.op(p) {
                     Op::Empty => String::new(),
                     _ => format!(" {}", self.exprs.top(p)),
                 };
-                let line = format!("for ({head};{};{}) {{", part(condition), part(step));
+                let line = format!("for ({head};{};{}) {{", part(condition), self.stepped(step));
                 self.out.from(t, &line);
                 self.inside(inner);
                 self.out.line("}");
@@ -152,6 +152,28 @@ impl Stmts<'_, '_> {
             if let Some(flag) = reduce::nan_flag(self.exprs.plan, r, &name) {
                 self.out.from(t, &format!("if ({name} != {name}) {flag} = true;"));
             }
+        }
+    }
+
+    /// A loop's step; as pages read it, where they are to.
+    fn stepped(&self, step: TermId) -> String {
+        let body = self.exprs.plan.body;
+        match (body.op(step), body.args(step)) {
+            (Op::Empty, _) => String::new(),
+            (Op::Step { delta: 1, prefix: true }, &[index]) if self.exprs.kernel.for_pages => {
+                format!(" {}++", self.exprs.at(index, UNARY))
+            }
+            _ => format!(" {}", self.exprs.top(step)),
+        }
+    }
+
+    /// The type before what a loop's header sets, where it is to declare that.
+    fn typed(&self, init: TermId) -> String {
+        let body = self.exprs.plan.body;
+        let own = |s: &SymbolId| self.exprs.kernel.loop_indices.contains(s);
+        match (body.op(init), body.args(init).first().and_then(|&t| body.as_symbol(t))) {
+            (Op::Assign, Some(s)) if own(&s) => format!("{} ", self.exprs.type_name(body.symbols[s].ty)),
+            _ => String::new(),
         }
     }
 

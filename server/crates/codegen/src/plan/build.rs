@@ -297,6 +297,8 @@ impl<'i, 'a> Builder<'i, 'a> {
                 names,
                 body: inner,
                 has_continue,
+                for_pages: false,
+                loop_indices: Vec::new(),
                 threads: thread_plan,
             }],
             name,

@@ -97,6 +97,7 @@ impl<'a> Builder<'_, 'a> {
                 own: false,
                 staged: b.read && b.written && !b.wholly_written,
                 on_device: true,
+                from_zero: false,
                 extent: b
                     .extent
                     .as_ref()

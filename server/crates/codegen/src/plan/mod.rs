@@ -13,6 +13,7 @@ mod keyed;
 mod memory;
 mod names;
 mod naming;
+mod pages;
 mod pointers;
 mod promises;
 mod refuse;
@@ -31,6 +32,7 @@ use base::Span;
 use term::device::AtomicOp;
 use term::{BinOp, Body, IntKind, RecordId, SymbolId, TermId, TypeId};
 
+use crate::limits::plan_pages::LARGEST as LARGEST_FOR_PAGES;
 pub(crate) use bounds::{constant, params as expr_params, pred_params};
 pub use build::plan;
 pub use functions::{DeviceFunction, FunctionTrouble};
@@ -183,6 +185,10 @@ pub struct Kernel {
     pub body: TermId,
     /// Whether a `continue` ends an iteration of the innermost parallel loop.
     pub has_continue: bool,
+    /// Whether it has the form that rule pages read which optimise kernels: see [`Plan::for_pages`].
+    pub for_pages: bool,
+    /// Of each thread's own variables those that the headers of their loops declare.
+    pub loop_indices: Vec<SymbolId>,
     /// The code of one thread where it is not the innermost loop's body: the dimensions are then those of thread ids.
     pub threads: Option<ThreadPlan>,
 }
@@ -299,6 +305,8 @@ pub struct BufferPlan {
     pub own: bool,
     /// Whether results are kept aside until all of them have arrived: the original loop could not run again otherwise.
     pub staged: bool,
+    /// Whether there is room on the device from element 0 on, so that the kernel's subscripts are the program's.
+    pub from_zero: bool,
     /// First and last element; `None`: the whole declared array.
     pub extent: Option<(Expr, Expr)>,
     /// Of a region's array that may grow: the elements that are surely there at first. Of a nest in a region: the elements that
@@ -341,7 +349,10 @@ impl Plan<'_> {
         let is_positive = |trips: &Expr| bounds::distance(&count, trips).is_some_and(|d| d >= 0);
         let (least, largest) = self.range(&count);
         let positive = least > 0 || runs.into_iter().any(is_positive);
-        let most = (1i128 << 62) / i128::from(b.element_size.max(1));
+        let most = match self.kernels.iter().any(|k| k.for_pages && !k.has_partials()) {
+            true => LARGEST_FOR_PAGES,
+            false => (1i128 << 62) / i128::from(b.element_size.max(1)),
+        };
         (!positive, (largest > most).then_some(most))
     }
 
@@ -389,6 +400,13 @@ impl BufferPlan {
     pub fn constant_count(&self) -> Option<i128> {
         let (first, last) = self.extent.as_ref()?;
         bounds::constant(last)?.checked_sub(bounds::constant(first)?)?.checked_add(1)
+    }
+    /// The element that the kernel calls 0, if it is a known constant.
+    pub(crate) fn counted_from(&self) -> Option<i128> {
+        if self.from_zero {
+            return Some(0);
+        }
+        self.constant_first()
     }
     /// The first element, if it is a known constant.
     pub fn constant_first(&self) -> Option<i128> {

@@ -383,6 +383,8 @@ impl Kernel {
             names,
             body,
             has_continue: false,
+            for_pages: false,
+            loop_indices: Vec::new(),
             threads: None,
         }
     }

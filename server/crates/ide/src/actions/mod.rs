@@ -10,6 +10,7 @@ mod ignore;
 mod mark;
 mod offload;
 mod offload_threads;
+mod optimize;
 mod promise;
 mod repair;
 mod simulate;
@@ -131,6 +132,7 @@ pub struct LoopAction {
 static LOOP_ACTIONS: &[&LoopAction] = &[
     // in the order of the menu
     &offload::ACTION,
+    &optimize::ACTION,
     &promise::ACTION,
     &mark::ACTION,
     &unmark::ACTION,

@@ -146,8 +146,16 @@ pub(crate) fn offers_within(
     offers
 }
 
+/// Whether a system applies somewhere in a document; nothing is run.
+pub(crate) fn applies(ask: &Ask, findings: &Findings, set: &RuleSet, system: &str) -> bool {
+    let Some((page, system)) = set.find(system) else { return false };
+    let trust = page.trust.clone().unwrap_or(Trust::Exact);
+    let budget = ask.budget(LISTED_STEPS);
+    rewritten(ask, findings, set, system, &trust, &RuleTarget::File, &budget).is_ok()
+}
+
 /// The systems that a system applies one after the other, each as far as it goes.
-fn steps(system: &RuleSystem) -> Option<Vec<&Arc<str>>> {
+pub(crate) fn steps(system: &RuleSystem) -> Option<Vec<&Arc<str>>> {
     let Strategy::Then(all) = &system.strategy else { return None };
     let one = |s: &'_ Strategy| match s {
         Strategy::Try(inner) => matches!(**inner, Strategy::System(_)),

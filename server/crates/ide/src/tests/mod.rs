@@ -15,6 +15,7 @@ mod mapping;
 mod memory;
 mod messages;
 mod offloading;
+mod optimizing;
 mod pages;
 mod pairs;
 mod parts;

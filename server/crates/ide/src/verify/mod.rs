@@ -22,6 +22,7 @@ pub(crate) use effort::Share;
 pub use effort::Verifier;
 pub(crate) use inputs::Layout;
 pub use native::{Natively, Trial};
+pub(crate) use smaller::{changed_words, smaller};
 pub use transfers::{all_transferred, At, Transferred};
 
 use base::Budget;
@@ -30,7 +31,9 @@ use simulate::Program;
 use self::sides::{Sides, Skip};
 use crate::check::{Findings, LoopFinding};
 use crate::function_view::FunctionView;
+use crate::limits::optimize::SMALLER;
 use crate::limits::verify_sides::FAILURES;
+use crate::limits::verify_smaller::FIRST;
 use crate::offload::{offload_unit, Refused};
 use crate::units::Unit;
 use crate::words::plural;
@@ -210,6 +213,11 @@ pub fn given_names(ask: &Ask, findings: &Findings, which: &Which) -> Vec<String>
     out
 }
 
+/// Whether the kernels that are asked for are those that pages optimise.
+fn is_optimizing(ask: &Ask) -> bool {
+    ask.pages.as_ref().is_some_and(|p| p.optimized().is_some())
+}
+
 /// The document with smaller arrays, made when it is first asked for.
 #[derive(Default)]
 struct Smaller {
@@ -226,7 +234,9 @@ impl Smaller {
         share: &effort::Share,
     ) -> Option<(VerifyReport, Option<Trial>)> {
         let made = self.made.get_or_insert_with(|| {
-            let (small, changed) = smaller::smaller(&ask.doc)?;
+            // several blocks where pages made much of blocks
+            let first = if is_optimizing(ask) { SMALLER } else { FIRST };
+            let (small, changed) = smaller::smaller(&ask.doc, first)?;
             // nothing of it is worth remembering
             let small = Ask {
                 pages: ask.pages.clone(),
@@ -234,9 +244,7 @@ impl Smaller {
             };
             let settings = crate::Settings::default();
             let findings = crate::check(&small, &settings).ok()?;
-            let changed: Vec<String> =
-                changed.iter().map(|(name, new, old)| format!("`{name}` {new} instead of {old}")).collect();
-            Some((small, findings, changed.join(", ")))
+            Some((small, findings, changed_words(&changed)))
         });
         let (small, findings, changed) = made.as_ref()?;
         let same = crate::units::units(small, findings, &Which::Line(l.line()));

@@ -11,14 +11,19 @@ use crate::Doc;
 
 /// Smaller numbers are left as they are.
 const LEAST: u64 = 64;
-/// The smallest number put in their place.
-const FIRST: u64 = 8;
 
 /// What was changed: name, number, former number.
-pub(super) type Changed = (String, u64, u64);
+pub(crate) type Changed = (String, u64, u64);
 
-/// The document with smaller arrays, and what was changed. `None` where nothing is.
-pub(super) fn smaller(doc: &Doc) -> Option<(Doc, Vec<Changed>)> {
+/// Of each number that was changed what it is now, in words.
+pub(crate) fn changed_words(changed: &[Changed]) -> String {
+    let all: Vec<String> =
+        changed.iter().map(|(name, new, old)| format!("`{name}` {new} instead of {old}")).collect();
+    all.join(", ")
+}
+
+/// The document with smaller arrays, the shortest of which is as long as `first`, and what was changed. `None` where nothing is.
+pub(crate) fn smaller(doc: &Doc, first: u64) -> Option<(Doc, Vec<Changed>)> {
     let source = doc.source();
     let found: Vec<(&str, &str, u64)> = source.lines().filter_map(definition).collect();
     let lengths = lengths(source);
@@ -30,7 +35,7 @@ pub(super) fn smaller(doc: &Doc) -> Option<(Doc, Vec<Changed>)> {
         .collect::<std::collections::BTreeSet<_>>()
         .into_iter()
         .enumerate()
-        .map(|(k, v)| (v, FIRST.checked_shl(k as u32).unwrap_or(v)))
+        .map(|(k, v)| (v, first.checked_shl(k as u32).unwrap_or(v)))
         .filter(|(v, small)| small < v)
         .collect();
     if values.is_empty() {
@@ -115,7 +120,7 @@ mod tests {
 
     fn made(text: &str) -> Option<(String, Vec<Changed>)> {
         let doc = crate::tests::open(text);
-        smaller(&doc).map(|(d, c)| (d.source().to_owned(), c))
+        smaller(&doc, 8).map(|(d, c)| (d.source().to_owned(), c))
     }
 
     #[test]

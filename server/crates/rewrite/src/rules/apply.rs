@@ -25,6 +25,9 @@ use super::write::Writer;
 use super::{schedule, scope};
 use crate::limits::rules_apply::BYTES_A_STEP;
 
+/// How the reason ends where no place is even alike.
+pub const NOTHING_MATCHES: &str = "rule matches anything here";
+
 /// A file as it was read, and what is known of the function that is to be rewritten.
 #[derive(Clone, Copy)]
 pub struct Site<'a> {
@@ -169,7 +172,7 @@ pub fn apply(
         let last = derivation.refused.iter().find(|r| Some(&r.system) == last);
         let because = match told.or(last) {
             Some(r) => format!("the condition of rule {} is not proved: {}", r.rule, r.because),
-            None => "no rule matches anything here".to_owned(),
+            None => format!("no {NOTHING_MATCHES}"),
         };
         return fail(NoResult::NothingApplies, because, derivation, Some(subject));
     }

@@ -49,6 +49,7 @@ mod tests;
 pub use action::{Action, ACTIONS};
 pub use apply::{
     apply, read_again, read_together, words, Application, NoApplication, NoResult, Reading, Site, Together,
+    NOTHING_MATCHES,
 };
 pub use derivation::{Applied, Derivation, NotApplied, Proof};
 pub use emit::{EmittedFile, Preamble};
