@@ -13,6 +13,7 @@ mod actions;
 mod ask;
 mod check;
 mod codes;
+mod cost;
 mod diagnostic;
 mod document;
 mod enabling;
@@ -40,6 +41,7 @@ mod units;
 mod verify;
 mod views;
 mod words;
+mod worth;
 
 #[cfg(test)]
 mod tests;
@@ -52,6 +54,7 @@ pub use analysis::Requests;
 pub use ask::Ask;
 pub use check::{check, deepen, known, warm, warm_at, Cancelled, Findings, LoopFinding, Tier};
 pub use codes::{codes, explain, Code};
+pub use cost::{Amount, Cost};
 pub use diagnostic::{Diagnostic, Related, Severity, Tag};
 pub(crate) use diagnostic::{Evidence, Fact};
 pub use document::{Choice, Doc, Language, Options, Parts, Standard, Taken, Target, LANGUAGES};
@@ -85,3 +88,4 @@ pub use verify::{
     Verifier, VerifyCase, VerifyOptions, VerifyReport,
 };
 pub use views::{show_all_dependences, show_call_graph, show_dependences, show_terms, View};
+pub use worth::LeftOut;

@@ -28,3 +28,5 @@ pub mod shapeless;
 mod stats;
 pub mod threads;
 pub mod traced;
+
+pub use simulate::shim;

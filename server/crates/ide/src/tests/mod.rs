@@ -37,6 +37,7 @@ mod verifying_alone;
 mod verifying_retyped;
 mod views;
 mod words;
+mod worth;
 
 use base::{CancelToken, Span};
 use text::Text;

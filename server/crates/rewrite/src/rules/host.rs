@@ -12,6 +12,7 @@ use super::set::RuleSet;
 use super::tree::{Subject, Tree};
 use super::write::Writer;
 use super::{apply, ctext, emit};
+use crate::limits::rules_host::{LONGEST_LIST, TERMS};
 use crate::limits::rules_write::COLUMNS;
 
 /// The page with the steps that every target's host takes.
@@ -34,11 +35,12 @@ pub fn host_functions(set: &RuleSet, words: &str, functions: &str) -> Result<Hos
     let mut out = HostFunctions::default();
     let mut tree = subject.root.clone();
     let mut refused = None;
+    let limits = limits(&tree);
     for name in [STEPS, words] {
         let Some(system) = set.systems.get(name) else {
             return Err(format!("There is no rule page `{name}`, which writes the host's side of kernels."));
         };
-        let done = run(system, &set.systems, &subject, &tree, None, Limits::default());
+        let done = run(system, &set.systems, &subject, &tree, None, limits);
         let Outcome { tree: next, types, derivation, before, ended, .. } = done;
         if ended != Ended::Done {
             let why = apply::words(ended, derivation.steps.len());
@@ -66,6 +68,21 @@ pub fn host_functions(set: &RuleSet, words: &str, functions: &str) -> Result<Hos
         format!("What the rule pages `{STEPS}` and `{words}` make cannot be written: {why}.")
     })?;
     Ok(out)
+}
+
+/// What a run on these terms may take. Pages take lists apart from the front, a level an item, and regions of many arrays have
+/// long lists of tests.
+fn limits(tree: &Tree) -> Limits {
+    let usual = Limits::default();
+    let longest = tree.walk().map(|n| n.args.len()).max().unwrap_or(0);
+    let longest = u32::try_from(longest).unwrap_or(u32::MAX).min(LONGEST_LIST);
+    let times = 1 + tree.size / TERMS;
+    Limits {
+        steps: usual.steps.saturating_mul(u64::from(times)),
+        applications: usual.applications.saturating_mul(times),
+        depth: usual.depth + 2 * longest,
+        ..usual
+    }
 }
 
 /// Functions in the notation as C, as they are.
