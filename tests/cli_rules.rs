@@ -12,8 +12,12 @@ const PAGE: &str = "# Halve by shifting\n\nTrust: exact\n\n```rules halve Bottom
 const PROGRAM: &str = "unsigned half(unsigned a, int b) {\n    return a / 2 + b / 2; // both\n}\n";
 
 fn run(folder: &TempDir, args: &[&str]) -> (Option<i32>, String, String) {
+    run_as("rules", folder, args)
+}
+
+fn run_as(command: &str, folder: &TempDir, args: &[&str]) -> (Option<i32>, String, String) {
     let Output { status, stdout, stderr } = server()
-        .arg("rules")
+        .arg(command)
         .args(args)
         .current_dir(folder.path())
         .stdin(Stdio::null())
@@ -98,19 +102,27 @@ fn kernels_are_written_beside_their_program() {
     let (code, said, note) = run(&folder, &["apply", "offload", "twice.c"]);
     assert_eq!(code, Some(0), "{note}");
     let (host, kernel) = said.split_once("# twice_kernel.cu\n").expect("a file behind the result");
-    assert!(host.contains("if (twice_kernel_launch(n, gpu_a, n) != cudaSuccess)"), "{host}");
+    assert!(host.contains("if (!twice_kernel_on_gpu(n, a)) {"), "{host}");
     assert!(!host.contains("warpwright: offload"), "{host}");
-    assert!(kernel.contains("extern \"C\" __global__ void twice_kernel(int *a, int n)"), "{kernel}");
-    assert!(note.contains("Same results as before on 16 random inputs"), "{note}");
+    assert!(kernel.contains("extern \"C\" __global__ void twice_kernel_kernel("), "{kernel}");
+    assert!(note.contains("Same results as before on "), "{note}");
 
     let (code, said, _) =
         run(&folder, &["apply", "offload", "--explain-in-kernel", "--out", "out", "twice.c"]);
     assert_eq!((code, said.as_str()), (Some(0), "wrote out/twice_kernel.cu\nwrote out/twice.c\n"));
     assert_eq!(read("out/twice.c"), host);
     let explained = read("out/twice_kernel.cu");
-    assert!(explained.contains("\n//   line 4, offload-loops rule header: "), "{explained}");
-    assert!(explained.contains("independent(i) because no two iterations use one cell"), "{explained}");
+    assert!(explained.contains("\n//   offload rule 1: _Offloaded(twice_kernel_on_gpu,"), "{explained}");
+    assert!(explained.contains("\n//   plan: line 4, "), "{explained}");
+    assert!(explained.contains(": no two iterations use one cell of which one writes it\n"), "{explained}");
     assert!(explained.ends_with(kernel.split_once("extern \"C\"").expect("a kernel").1), "{explained}");
+    // the command writes the same
+    let (code, _, why) = run_as("offload", &folder, &["--out", "command", "twice.c"]);
+    assert_eq!(code, Some(0), "{why}");
+    assert_eq!(
+        (read("command/twice_kernel.cu"), read("command/twice.c")),
+        (kernel.to_owned(), host.to_owned())
+    );
 
     // a file of this name is somebody's: neither it nor the program is touched
     let args = ["apply", "offload", "--out", "there", "twice.c"];

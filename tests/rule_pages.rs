@@ -212,7 +212,7 @@ fn kernels_that_rules_make_come_with_the_edit() {
         };
         let told = ask(&mut client, &argument);
         let (host, file) = (told["text"].as_str().expect("a text"), &told["files"][0]);
-        assert!(host.contains("twice_kernel_launch"), "{told:#}");
+        assert!(host.contains("twice_kernel_on_gpu"), "{told:#}");
         assert_eq!(file["name"], "twice_kernel.cu", "{told:#}");
         assert!(client.applied.is_empty() && !kernel.exists());
 

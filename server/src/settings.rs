@@ -53,6 +53,11 @@ pub struct Settings {
     ///
     /// Whose devices kernels are written and judged for: NVIDIA's (`cuda`) or AMD's with 64 lanes (`hip`).
     pub target: String,
+    /// # Fused multiply-adds
+    ///
+    /// Whether kernels compute the same bits as the loop (`same-bits`: compiled with `-fmad=false`) or fuse products with sums, which is
+    /// faster (`fast`: results may differ by 0.0001, which is what `verify` then allows).
+    pub fmad: String,
 }
 
 impl Default for Settings {
@@ -69,6 +74,7 @@ impl Default for Settings {
             nvrtc: String::new(),
             architecture: "sm_80".to_owned(),
             target: "cuda".to_owned(),
+            fmad: "same-bits".to_owned(),
         }
     }
 }
@@ -195,6 +201,11 @@ impl Settings {
             ));
             settings.target = Settings::default().target;
         }
+        if fuses(&settings.fmad).is_none() {
+            let mode = &settings.fmad;
+            complaints.push(format!("The setting `warpwright.fmad` names the unknown mode `{mode}`."));
+            settings.fmad = Settings::default().fmad;
+        }
         (settings, complaints)
     }
 
@@ -215,8 +226,19 @@ impl Settings {
         Given {
             defines: self.defines.clone(),
             includes: self.include_paths.iter().map(|f| f.trim().into()).collect(),
-            target: ide::Target::of(&self.target).unwrap_or_default(),
+            target: ide::Target::of(&self.target)
+                .unwrap_or_default()
+                .fused(fuses(&self.fmad).unwrap_or_default()),
         }
+    }
+}
+
+/// Whether products are fused with sums, by the name of the mode.
+pub fn fuses(mode: &str) -> Option<bool> {
+    match mode {
+        "same-bits" => Some(false),
+        "fast" => Some(true),
+        _ => None,
     }
 }
 

@@ -28,6 +28,14 @@ pub struct SourceArgs {
     /// Whose devices kernels are written and judged for: `cuda` or `hip`
     #[arg(long, value_name = "NAME", default_value = "cuda", value_parser = target)]
     target: ide::Target,
+    /// Whether kernels compute the same bits as the loop, or fuse products with sums, which is faster: `same-bits` or `fast`
+    #[arg(long, value_name = "MODE", default_value = "same-bits", value_parser = fmad)]
+    fmad: bool,
+}
+
+/// Whether products are fused, by the name of the mode.
+fn fmad(mode: &str) -> Result<bool, String> {
+    crate::settings::fuses(mode).ok_or_else(|| "there are same-bits and fast".to_owned())
 }
 
 /// A target by its name.
@@ -53,7 +61,11 @@ impl SourceArgs {
     fn given(&self) -> Given {
         // as for the compiler, folders are below the current one
         let includes = self.includes.iter().map(|f| std::path::absolute(f).unwrap_or_else(|_| f.clone()));
-        Given { defines: self.defines.clone(), includes: includes.collect(), target: self.target }
+        Given {
+            defines: self.defines.clone(),
+            includes: includes.collect(),
+            target: self.target.fused(self.fmad),
+        }
     }
 }
 

@@ -52,6 +52,8 @@ pub struct HostHead {
     pub(crate) function_at: u32,
     /// The declaration of the function that is called.
     pub(crate) prototype: String,
+    /// Headers.
+    pub(crate) includes: Vec<String>,
 }
 
 /// What is shown of a kernel.
@@ -91,6 +93,25 @@ pub trait HostPages {
     /// Functions in the notation (F1.1) as text. `target`: whose words they are to be written in, as C++; `None`: they are
     /// C that nothing is to be done to. `Err`: which page does not write what, a sentence.
     fn written(&self, target: Option<&'static gpu::Row>, functions: &str) -> Result<Written, String>;
+    /// A call in the user's file as text around what it stands for, in lines of at most so many columns: `_Offloaded(…)` in
+    /// the notation. `Err`: what a page leaves undone, a sentence.
+    fn placed(&self, call: &str, columns: usize) -> Result<Placed, String>;
+}
+
+/// What is put around the text that a call stands for.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Placed {
+    /// What the call needs before its function.
+    pub ahead: String,
+    /// Lines before and behind the text, four spaces a level.
+    pub before: String,
+    pub behind: String,
+    /// Whether they are several statements.
+    pub several: bool,
+    /// Headers that the user's file needs.
+    pub includes: Vec<String>,
+    /// A line for each step.
+    pub derivation: Vec<String>,
 }
 
 /// Functions as text.

@@ -1,5 +1,11 @@
 //! How far this room goes in one thing before it says that it stops there: each limit with its reason, by the file that keeps it.
 
+/// Of `device::host::call`.
+pub(crate) mod host_call {
+    /// Columns of a line in the user's file.
+    pub(crate) const COLUMNS: usize = 100;
+}
+
 /// Of `plan::build`.
 pub(crate) mod plan_build {
     /// Bytes of a private array that each thread may have: what many threads have at once must fit into the device's memory.

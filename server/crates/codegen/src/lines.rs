@@ -66,9 +66,6 @@ impl Lines {
         self.dedent();
         self.line(text);
     }
-    pub(crate) fn text(&self) -> &str {
-        &self.text
-    }
     pub(crate) fn into_text(self) -> String {
         self.text
     }

@@ -37,6 +37,8 @@ pub const CUDA: Row = Row {
         header: None,
         compile: "nvcc -fmad=false -c",
         flags: &["-fmad=false"],
+        rounding: "fused multiply-adds would round differently.",
+        fuses: false,
         run_time: ("__CUDACC_RTC__", "NVRTC", "NVRTC 12"),
     },
     shared: "__shared__",

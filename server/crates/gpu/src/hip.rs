@@ -42,6 +42,8 @@ pub const HIP: Row = Row {
         header: Some("<hip/hip_runtime.h>"),
         compile: "hipcc -ffp-contract=off -c",
         flags: &["-ffp-contract=off", "-D__HIP_PLATFORM_AMD__=1"],
+        rounding: "fused multiply-adds would round differently.",
+        fuses: false,
         run_time: ("__HIPCC_RTC__", "hiprtc", "hiprtc"),
     },
     shared: "__shared__",

@@ -22,12 +22,45 @@ pub const HIP_ROW: Row = hip::HIP;
 pub use reserved::is_reserved;
 pub use words::Words;
 
+/// Both with products that sums take unrounded, where that is faster.
+static CUDA_FUSED: Row = Row {
+    title: "CUDA, fused",
+    file: KernelFile {
+        compile: "nvcc -fmad=true -c",
+        flags: &["-fmad=true"],
+        rounding: FUSED,
+        fuses: true,
+        ..cuda::CUDA.file
+    },
+    ..cuda::CUDA
+};
+static HIP_FUSED: Row = Row {
+    title: "HIP, fused",
+    file: KernelFile {
+        compile: "hipcc -ffp-contract=fast -c",
+        flags: &["-ffp-contract=fast", "-D__HIP_PLATFORM_AMD__=1"],
+        rounding: FUSED,
+        fuses: true,
+        ..HIP_ROW.file
+    },
+    ..HIP_ROW
+};
+
+/// What it means that products are not rounded; the bound is the one that results are compared by.
+const FUSED: &str = "products are fused with sums, so results may\n   differ from the loop's; verify allows 0.0001, relative, \
+                     or absolute below 1.";
+
 /// Every row.
 pub static ALL: [&Row; 2] = [&CUDA, &HIP];
 
 /// The row of this name.
 pub fn of(name: &str) -> Option<&'static Row> {
     ALL.into_iter().find(|r| r.name == name)
+}
+
+/// The row with products that sums take unrounded.
+pub fn fused(row: &'static Row) -> &'static Row {
+    [&CUDA_FUSED, &HIP_FUSED].into_iter().find(|r| r.name == row.name).unwrap_or(row)
 }
 
 /// A vendor's language for its devices.
@@ -98,13 +131,17 @@ pub struct KernelFile {
     pub compile: &'static str,
     /// Options without which results may differ in the last bits, and those that the host needs.
     pub flags: &'static [&'static str],
+    /// Why it is compiled so, behind a colon.
+    pub rounding: &'static str,
+    /// Whether products are taken unrounded by the sums they are terms of.
+    pub fuses: bool,
     /// Compilers at run time: the macro that says so, their name, and the name of those without `offsetof`.
     pub run_time: (&'static str, &'static str, &'static str),
 }
 
 impl PartialEq for Row {
     fn eq(&self, other: &Row) -> bool {
-        self.name == other.name
+        self.name == other.name && self.file.fuses == other.file.fuses
     }
 }
 

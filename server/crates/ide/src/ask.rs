@@ -37,6 +37,12 @@ impl Ask {
         self
     }
 
+    /// The same question with calls put into the user's file by this system of these pages.
+    pub(crate) fn with_placing(mut self, set: &Arc<RuleSet>, system: &str) -> Ask {
+        self.pages = Some(HostPages::of(set).placing(system));
+        self
+    }
+
     /// The pages that write the host's side of kernels.
     pub(crate) fn host_pages(&self) -> HostPages {
         self.pages.clone().unwrap_or_default()

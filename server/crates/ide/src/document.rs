@@ -44,6 +44,18 @@ impl Target {
     pub fn of(name: &str) -> Option<Target> {
         gpu::of(name).map(Target)
     }
+    /// With products that sums take unrounded (`fast`), or with the bits that the host computes.
+    pub fn fused(self, is_fused: bool) -> Target {
+        if is_fused {
+            Target(gpu::fused(self.0))
+        } else {
+            self
+        }
+    }
+    /// Whether sums take products unrounded.
+    pub fn is_fused(self) -> bool {
+        self.0.file.fuses
+    }
     /// The one in whose language a file of this name is; none where that is read itself.
     pub fn of_file(name: &str) -> Option<Target> {
         let extension = name.rsplit_once('.')?.1;

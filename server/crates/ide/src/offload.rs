@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use analysis::{MetBy, Verdict};
 use base::Span;
 use rustc_hash::FxHashSet;
 use term::Storage;
@@ -30,6 +31,8 @@ pub enum Which {
     Lines(Vec<u32>),
     /// All loops the user marked; one inside another is left to the outer one.
     Marked,
+    /// Likewise in the function of this name.
+    MarkedIn(String),
     /// All that is worth it: of the function of this name, or of the whole document.
     Worth(Option<String>),
 }
@@ -112,9 +115,10 @@ pub fn offload(ask: &Ask, findings: &Findings, which: &Which) -> Result<Offloade
             Which::Key(_) | Which::Lines(_) => Refused::Stale,
             Which::Line(line) => Refused::Because(format!("No loop begins on line {line}.")),
             Which::Worth(_) => Refused::Because(none_worth(&crate::units::worth(ask, findings, which).1)),
-            Which::Marked => Refused::Because(
-                "No loop is marked. Write `// warpwright: offload` above the loops to offload.".to_owned(),
-            ),
+            Which::Marked => Refused::Because(format!("No loop is marked. {TO_MARK}")),
+            Which::MarkedIn(name) => {
+                Refused::Because(format!("No loop is marked in the function `{name}`. {TO_MARK}"))
+            }
         });
     }
     let mut work = Work::new(ask);
@@ -188,6 +192,7 @@ pub(crate) fn named<'a>(findings: &'a Findings, which: &Which) -> Vec<&'a LoopFi
         }
         Which::Marked => findings.marked().collect::<Vec<_>>(),
         Which::Worth(_) => Vec::new(),
+        Which::MarkedIn(name) => findings.marked().filter(|l| l.report().function == *name).collect(),
     };
     let mut chosen: Vec<&LoopFinding> = Vec::new();
     for l in all {
@@ -197,6 +202,13 @@ pub(crate) fn named<'a>(findings: &'a Findings, which: &Which) -> Vec<&'a LoopFi
     }
     chosen
 }
+
+/// How loops are marked.
+const TO_MARK: &str = "Write `// warpwright: offload` above the loops to offload.";
+
+/// What is said of kernels whose sums take products unrounded.
+const FUSED: &str = "Products are fused with the sums that they are terms of: results may differ from the loop's. `verify` fuses \
+                     them, too, and allows a difference of 0.0001, relative, or absolute below 1.";
 
 /// Why a loop that ends under another condition than it begins is left alone.
 const TORN: &str =
@@ -275,7 +287,10 @@ impl<'a> Work<'a> {
             kernel_file: output.kernel_file.name.clone(),
             kernels: output.kernels.iter().cloned().map(shape).collect(),
             line_map: output.line_map.iter().map(|o| (o.line, line(view.absolute(o.span).start))).collect(),
-            derivation: output.derivation.clone(),
+            derivation: said_of_plan(&view, unit)
+                .into_iter()
+                .chain(output.derivation.iter().cloned())
+                .collect(),
         });
         let marked = |l: &&LoopFinding| l.marked && span.contains(l.span);
         for l in findings.loops.iter().filter(marked) {
@@ -304,6 +319,9 @@ impl<'a> Work<'a> {
             if !build_flags.contains(&flag) {
                 build_flags.push(flag);
             }
+        }
+        if self.doc.options().target.is_fused() {
+            self.notes.push(FUSED.to_owned());
         }
         let file = |o: codegen::Output| NewFile { name: o.kernel_file.name, text: o.kernel_file.text };
         Ok(Offloaded {
@@ -367,6 +385,31 @@ fn stands_alone(pragma: &str) -> bool {
         ),
         _ => true,
     }
+}
+
+/// What the plan of a unit rests on, a line for each loop chosen.
+fn said_of_plan(view: &FunctionView, unit: &Unit) -> Vec<String> {
+    let one = |l: &&LoopFinding| {
+        let conditions = |by| words::conditions_met(view, l.id, by).join(", ");
+        let mut parts = vec![match view.of(l.id).verdict {
+            Verdict::Independent => "no two iterations use one cell of which one writes it",
+            Verdict::Reduction => "iterations meet in reductions alone",
+            _ => "what iterations do in order stays in order",
+        }
+        .to_owned()];
+        for (by, how) in [
+            (MetBy::RunTimeCheck, "tested at run time"),
+            (MetBy::Assumed, "the user promises"),
+            (MetBy::User, "the user accepts"),
+        ] {
+            let all = conditions(by);
+            if !all.is_empty() {
+                parts.push(format!("{how}: {all}"));
+            }
+        }
+        format!("plan: line {}, {}: {}", l.line(), view.loop_name(l.id), parts.join("; "))
+    };
+    unit.loops.iter().map(one).collect()
 }
 
 fn shape(info: codegen::KernelInfo) -> KernelShape {

@@ -9,6 +9,7 @@ mod kernels;
 mod offer;
 mod pages;
 mod pieces;
+mod planned;
 mod rewriting;
 mod together;
 
@@ -30,6 +31,8 @@ use term::{Op, TermId};
 use text::EditSet;
 
 use self::kernels::Kernels;
+#[cfg(test)]
+pub(crate) use self::planned::offloaded as planned_loops;
 #[cfg(test)]
 pub(crate) use self::rewriting::steps_of;
 use self::rewriting::{facts_of, rewritten};
@@ -92,6 +95,9 @@ pub fn apply_rules(
     let trust = page.trust.clone().unwrap_or(Trust::Exact);
     if let Err(why) = claims::hold(set, system) {
         return Err(Refused::Because(why));
+    }
+    if planned::is_planned(system) {
+        return planned::applied(ask, findings, set, (page, system), target);
     }
     let steps = ask.budget(FILE_STEPS);
     let done = rewritten(ask, findings, set, system, &trust, target, &steps).map_err(|no| {

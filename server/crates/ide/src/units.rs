@@ -47,7 +47,9 @@ pub(crate) fn units<'f>(ask: &Ask, findings: &'f Findings, which: &Which) -> Vec
             alone: true,
         };
         match &view {
-            Some(view) if *which == Which::Marked => out.extend(together(view, function, outermost)),
+            Some(view) if matches!(which, Which::Marked | Which::MarkedIn(_)) => {
+                out.extend(together(view, function, outermost))
+            }
             _ => out.extend(function.iter().map(single)),
         }
     }

@@ -14,12 +14,6 @@ pub(crate) mod rules_apply {
     pub(crate) const BYTES_A_STEP: u64 = 8;
 }
 
-/// Of `rules::device`.
-pub(crate) mod rules_device {
-    /// Calls go so deep.
-    pub(crate) const MAX_DEPTH: usize = 30;
-}
-
 /// Of `rules::exact::cases`.
 pub(crate) mod rules_exact_cases {
     /// More cases than these are not looked at.

@@ -1,4 +1,4 @@
-//! The offload of bitonic sort by its pages, system by system, on the C program: what F1.5 to F1.7 say of each is there.
+//! The offload of bitonic sort by the printed rules, system by system, on the C program: what F1.5 to F1.7 say of each is there.
 
 use base::Budget;
 use expect_test::{expect, Expect};
@@ -45,15 +45,15 @@ fn after(systems: &[&str]) -> Vec<String> {
         others: Others { items: &unit.items, item: position },
     };
     let set = RuleSet::shipped();
-    let subject = Subject::of(&item.body, SORT, start, false, false);
+    let mut subject = Subject::of(&item.body, SORT, start, false, false);
     let mut tree = subject.root.clone();
     let mut out = Vec::new();
     for name in systems {
         let (_, system) = set.find(name).expect("a system");
         let done = run(system, &set.systems, &subject, &tree, Some(ground), Limits::default());
-        let Outcome { tree: next, emitted, ended, .. } = done;
+        let Outcome { tree: next, emitted, ended, types, .. } = done;
         assert_eq!(ended, Ended::Done);
-        tree = next;
+        (tree, subject.types) = (next, types);
         let files = emitted.iter().map(|e| format!("\n# {}\n{}", e.name, subject.print(&e.content)));
         out.push(subject.print(&tree) + &files.collect::<String>());
     }
@@ -68,53 +68,56 @@ fn check(said: &str, expected: Expect) {
 
 #[test]
 fn bitonic_sort_is_offloaded_step_by_step() {
-    let steps = after(&["offload-loops", "offload-starts", "copies-split", "copies-grow", "copies-open"]);
+    let steps = after(&["offload-calls", "offload-starts", "copies-split", "copies-grow", "copies-open"]);
     let [calls, starts, split, grown, open] = steps.as_slice() else { panic!("{steps:?}") };
     check(
         calls,
         expect![[r#"
-        Function(NIL,void,sort,NIL,[Declaration(k,int),Declaration(j,int),Declaration(i,int),
-        For(Assignment(k,2),k<=ARR_SIZE,LShiftAssignment(k,1),[
-        For(Assignment(j,k>>1),j>0,RShiftAssignment(j,1),[_InitCuda,_InitCudaKernel(bitonic_kernel),
-        _CallCudaKernel(bitonic_kernel_launch,[ARR_SIZE],[Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)],[_Array(toSort,_Part(`int*`,int,0,64),inout)])])])])
-        # bitonic_kernel.cu
-        [Function([ExternC,__global__],void,bitonic_kernel,[Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)],[DeclarationAssignment(i,int,Dot(blockIdx,x)*Dot(blockDim,x)+Dot(threadIdx,x)),If(i<ARR_SIZE,[DeclarationAssignment(ixj,int,bit_xor(i,j)),If(And(ixj>i,Equals(Equals(i&k,0),ArrayElement(toSort,i)>ArrayElement(toSort,ixj))),[DeclarationAssignment(t,int,ArrayElement(toSort,i)),Assignment(ArrayElement(toSort,i),ArrayElement(toSort,ixj)),Assignment(ArrayElement(toSort,ixj),t)])])]),Function([ExternC],int,bitonic_kernel_launch,[Declaration(size,int),Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)],[If(size>0,[CallKernel(Shape((size-1)/256+1,256),bitonic_kernel,[toSort,j,k])]),Return(MethodCall(cudaGetLastError))])]
-    "#]],
+            Function(NIL,void,sort,NIL,[Declaration(k,int),Declaration(j,int),Declaration(i,int),
+            For(Assignment(k,2),k<=ARR_SIZE,LShiftAssignment(k,1),[
+            For(Assignment(j,k>>1),j>0,RShiftAssignment(j,1),[_InitCuda,_InitCudaKernel(bitonic_kernel),
+            _CallCudaKernel(bitonic_kernel,ARR_SIZE,[Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)])])])])
+            # bitonic_kernel.cu
+            Function([ExternC,__global__],void,bitonic_kernel,[Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)],[DeclarationAssignment(i,int,Dot(blockIdx,x)*Dot(blockDim,x)+Dot(threadIdx,x)),DeclarationAssignment(ixj,int,bit_xor(i,j)),If(And(ixj>i,Equals(Equals(i&k,0),ArrayElement(toSort,i)>ArrayElement(toSort,ixj))),[DeclarationAssignment(t,int,ArrayElement(toSort,i)),Assignment(ArrayElement(toSort,i),ArrayElement(toSort,ixj)),Assignment(ArrayElement(toSort,ixj),t)])])
+        "#]],
     );
     check(
         starts,
         expect![[r#"
-        Function(NIL,void,sort,NIL,[_InitCuda,_InitCudaKernel(bitonic_kernel),Declaration(k,int),Declaration(j,int),Declaration(i,int),
-        For(Assignment(k,2),k<=ARR_SIZE,LShiftAssignment(k,1),[
-        For(Assignment(j,k>>1),j>0,RShiftAssignment(j,1),[_CallCudaKernel(bitonic_kernel_launch,[ARR_SIZE],[Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)],[_Array(toSort,_Part(`int*`,int,0,64),inout)])])])])
-    "#]],
+            Function(NIL,void,sort,NIL,[_InitCuda,_InitCudaKernel(bitonic_kernel),Declaration(k,int),Declaration(j,int),Declaration(i,int),
+            For(Assignment(k,2),k<=ARR_SIZE,LShiftAssignment(k,1),[
+            For(Assignment(j,k>>1),j>0,RShiftAssignment(j,1),[_CallCudaKernel(bitonic_kernel,ARR_SIZE,[Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)])])])])
+        "#]],
     );
     check(
         split,
         expect![[r#"
-        Function(NIL,void,sort,NIL,[_InitCuda,_InitCudaKernel(bitonic_kernel),Declaration(k,int),Declaration(j,int),Declaration(i,int),
-        For(Assignment(k,2),k<=ARR_SIZE,LShiftAssignment(k,1),[
-        For(Assignment(j,k>>1),j>0,RShiftAssignment(j,1),[_OnDevice(toSort,_Part(`int*`,int,0,64),inout,NIL,[_ExecuteKernel(bitonic_kernel_launch,[ARR_SIZE],[Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)])],NIL)])])])
-    "#]],
+            Function(NIL,void,sort,NIL,[_InitCuda,_InitCudaKernel(bitonic_kernel),Declaration(k,int),Declaration(j,int),Declaration(i,int),
+            For(Assignment(k,2),k<=ARR_SIZE,LShiftAssignment(k,1),[
+            For(Assignment(j,k>>1),j>0,RShiftAssignment(j,1),[_OnDevice(toSort,NIL,[_SetParameters(bitonic_kernel,[Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)]),
+            _ExecuteKernel(bitonic_kernel,ARR_SIZE)],NIL)])])])
+        "#]],
     );
     check(
         grown,
         expect![[r#"
-        Function(NIL,void,sort,NIL,[_InitCuda,_InitCudaKernel(bitonic_kernel),Declaration(k,int),Declaration(j,int),Declaration(i,int),
-        _OnDevice(toSort,_Part(`int*`,int,0,64),inout,NIL,[
-        For(Assignment(k,2),k<=ARR_SIZE,LShiftAssignment(k,1),[
-        For(Assignment(j,k>>1),j>0,RShiftAssignment(j,1),[_ExecuteKernel(bitonic_kernel_launch,[ARR_SIZE],[Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)])])])],NIL)])
-    "#]],
+            Function(NIL,void,sort,NIL,[_InitCuda,_InitCudaKernel(bitonic_kernel),Declaration(k,int),Declaration(j,int),Declaration(i,int),
+            _OnDevice(toSort,NIL,[
+            For(Assignment(k,2),k<=ARR_SIZE,LShiftAssignment(k,1),[
+            For(Assignment(j,k>>1),j>0,RShiftAssignment(j,1),[_SetParameters(bitonic_kernel,[Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)]),
+            _ExecuteKernel(bitonic_kernel,ARR_SIZE)])])],NIL)])
+        "#]],
     );
     check(
         open,
         expect![[r#"
-        Function(NIL,void,sort,NIL,[_InitCuda,_InitCudaKernel(bitonic_kernel),Declaration(k,int),Declaration(j,int),Declaration(i,int),
-        _CopyHostToDevice(toSort,gpu_toSort,_Part(`int*`,int,0,64)),
-        For(Assignment(k,2),k<=ARR_SIZE,LShiftAssignment(k,1),[
-        For(Assignment(j,k>>1),j>0,RShiftAssignment(j,1),[_ExecuteKernel(bitonic_kernel_launch,[ARR_SIZE],[Declaration(gpu_toSort,`int*`),Declaration(j,int),Declaration(k,int)])])]),
-        _CopyDeviceToHost(toSort,gpu_toSort,_Part(`int*`,int,0,64)),
-        _FreeCuda(gpu_toSort)])
-    "#]],
+            Function(NIL,void,sort,NIL,[_InitCuda,_InitCudaKernel(bitonic_kernel),Declaration(k,int),Declaration(j,int),Declaration(i,int),
+            _CopyHostToDevice(toSort),
+            For(Assignment(k,2),k<=ARR_SIZE,LShiftAssignment(k,1),[
+            For(Assignment(j,k>>1),j>0,RShiftAssignment(j,1),[_SetParameters(bitonic_kernel,[Declaration(toSort,`int*`),Declaration(j,int),Declaration(k,int)]),
+            _ExecuteKernel(bitonic_kernel,ARR_SIZE)])]),
+            _CopyDeviceToHost(toSort),
+            _FreeCuda(toSort)])
+        "#]],
     );
 }

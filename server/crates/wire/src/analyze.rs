@@ -96,8 +96,7 @@ pub struct Loop {
     pub thread_map: Option<ThreadMap>,
     /// Whether a kernel can be made; null where the loop does not run at once as it stands.
     pub offload: Option<Offload>,
-    /// What one run of that offload costs; left out where there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// What one run of that offload costs; null where there is none.
     pub cost: Option<Cost>,
     /// With `--enabling`, where something was found: transformations that would make the loop parallel.
     #[serde(default, skip_serializing_if = "Option::is_none")]

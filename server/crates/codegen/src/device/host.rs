@@ -76,7 +76,7 @@ pub(crate) fn text(
     functions.push(Term::comment(&comment));
     functions.push(Term::function(&["ExternC"], "int", &name, of_type(given, |g| &g.ty), body));
     let written = pages.written(Some(plan.target), &Term::List(functions).to_string())?;
-    let (stand_in, prototype) = in_c(&name, given, pages)?;
+    let stand_in = in_c(&name, given, pages)?;
     let mut includes = written.includes;
     if host.helpers.apart.get() {
         includes.push("<stdint.h>".to_owned());
@@ -87,13 +87,9 @@ pub(crate) fn text(
     includes.sort();
     includes.dedup();
     let runs = host.runs();
-    Ok(Some(HostText {
-        functions: written.text,
-        stand_in,
-        includes,
-        call: host.call(&name, prototype, file_name, runs),
-        derivation: written.derivation,
-    }))
+    let call = host.call(&name, file_name, runs, pages)?;
+    let derivation = call.derivation().iter().cloned().chain(written.derivation).collect();
+    Ok(Some(HostText { functions: written.text, stand_in, includes, call, derivation }))
 }
 
 /// What is given, as parameters of one of its types.
@@ -101,17 +97,14 @@ fn of_type(given: &[Given], ty: fn(&Given) -> &str) -> Vec<Term> {
     given.iter().map(|g| Term::declared(&g.name, ty(g), None)).collect()
 }
 
-/// The function in C, which no page has to do with: one that always says no, and its declaration.
-fn in_c(name: &str, given: &[Given], pages: &dyn HostPages) -> Result<(String, String), String> {
-    let function = |modifiers: &[&'static str], body| {
-        Term::function(modifiers, "int", name, of_type(given, |g| &g.in_c), body).to_string()
-    };
+/// The function in C, which no page has to do with: one that always says no.
+fn in_c(name: &str, given: &[Given], pages: &dyn HostPages) -> Result<String, String> {
     let unused = given.iter().map(|g| Term::cast("void", Term::name(&g.name)));
     let unused = unused.reduce(|a, b| Term::head("Comma", vec![a, b]));
     let body = unused.into_iter().chain([Term::head("Return", vec![Term::Int(0)])]).collect();
-    let stand_in = pages.written(None, &function(&[], body))?.text;
-    let prototype = pages.written(None, &function(&["extern"], Vec::new()))?.text;
-    Ok((format!("#ifdef __cplusplus\nextern \"C\"\n#endif\n{stand_in}"), prototype))
+    let function = Term::function(&[], "int", name, of_type(given, |g| &g.in_c), body);
+    let stand_in = pages.written(None, &function.to_string())?.text;
+    Ok(format!("#ifdef __cplusplus\nextern \"C\"\n#endif\n{stand_in}"))
 }
 
 /// What the function is written from.

@@ -1,10 +1,8 @@
-//! Terms of the host's side. Rule pages read them in the notation (F1.1), which is their `Display`, and make the kernel file's
-//! functions of them; what stands in the user's file is printed here.
+//! Terms of the host's side. Rule pages read them in the notation (F1.1), which is their `Display`, and make of them the kernel
+//! file's functions and what stands in the user's file.
 
 use std::fmt;
 
-use print::Source;
-use term::strength::{ATOM, NONE, UNARY};
 use term::{notation, BinOp, Body, Op, SymbolId, TermId, UnOp};
 
 /// The type that sizes and numbers of iterations are computed in.
@@ -136,78 +134,6 @@ impl Term {
     pub(crate) fn when(test: Term, then: Vec<Term>) -> Term {
         Term::Head("If", vec![test, Term::List(then)])
     }
-    /// As C, where at least so much strength is needed.
-    pub(crate) fn c(&self, min: u8) -> String {
-        print::expression(&Terms(std::marker::PhantomData), self, min)
-            .unwrap_or_else(|NoText| "unsupported".to_owned())
-    }
-    /// What its head is to C.
-    fn op(&self) -> Op {
-        let Term::Head(head, _) = self else { return Op::Empty };
-        if let Some(op) = BinOp::ALL.into_iter().find(|&o| notation::head(o) == *head) {
-            return Op::Binary(op);
-        }
-        match *head {
-            "Not" => Op::Unary(UnOp::Not),
-            NEGATIVE => Op::Unary(UnOp::Neg),
-            "Select" => Op::Select,
-            "MethodCall" => Op::Call,
-            "Deref" => Op::Deref,
-            "ArrayElement" => Op::Index,
-            _ => Op::Empty,
-        }
-    }
-}
-
-/// Nothing of this kind stands in the user's file.
-struct NoText;
-
-/// Terms as the printer reads them.
-struct Terms<'t>(std::marker::PhantomData<&'t Term>);
-
-impl<'t> Source for Terms<'t> {
-    type Node = &'t Term;
-    type Error = NoText;
-    fn op(&self, n: &'t Term) -> Op {
-        n.op()
-    }
-    fn len(&self, n: &'t Term) -> usize {
-        match n {
-            Term::Head(_, args) => args.len(),
-            _ => 0,
-        }
-    }
-    fn part(&self, n: &'t Term, k: usize) -> &'t Term {
-        match n {
-            Term::Head(_, args) => &args[k],
-            _ => n,
-        }
-    }
-    fn own(&self, n: &'t Term) -> Result<Option<(String, u8)>, NoText> {
-        let number = |v: i128, end: &str| (format!("{v}{end}"), if v < 0 { UNARY } else { ATOM });
-        Ok(Some(match n {
-            Term::Name(text) => (text.clone(), ATOM),
-            Term::Int(v) if v.unsigned_abs() > i32::MAX as u128 => number(*v, "LL"),
-            Term::Int(v) => number(*v, ""),
-            Term::Wide(v) => number(*v, "LL"),
-            Term::Float(v) => (print::float(*v, term::FloatKind::F64).0, UNARY),
-            Term::Head("Cast", args) => match args.as_slice() {
-                [Term::Name(ty), of] => (format!("({}){}", ty.replace('*', " *"), of.c(UNARY)), UNARY),
-                _ => return Err(NoText),
-            },
-            Term::Head("SizeOf", args) => match args.as_slice() {
-                [of] => (format!("sizeof({})", of.c(NONE)), ATOM),
-                _ => return Err(NoText),
-            },
-            _ => return Ok(None),
-        }))
-    }
-    fn cast(&self, _: &'t Term) -> Result<Option<String>, NoText> {
-        Err(NoText)
-    }
-    fn no_text(&self, _: &'t Term) -> NoText {
-        NoText
-    }
 }
 
 impl fmt::Display for Term {
@@ -276,7 +202,5 @@ mod tests {
             "[DeclarationAssignment(ww_trips_i,`long long`,-(Cast(`long long`,n)-2)),Comment(\"a \\\"b\\\" \\\\ \
              c\\nd\"),If(Not(`For`<(-1)),NIL)]"
         );
-        assert_eq!(two.c(0), "(long long)n - 2");
-        assert_eq!(Term::binary(BinOp::Mul, Term::Wide(3), two).c(0), "3LL * ((long long)n - 2)");
     }
 }

@@ -113,10 +113,10 @@ fn compiled(
     for promise in promises {
         out.line(&format!("   {promise}"));
     }
-    out.line(&format!(
-        "   Compile with {} {file_name}: fused multiply-adds would round differently. */",
-        plan.target.file.compile
-    ));
+    let file = &plan.target.file;
+    for line in format!("   Compile with {} {file_name}: {} */", file.compile, file.rounding).lines() {
+        out.line(line);
+    }
     if host.is_some() {
         out.flush_left(&format!("#ifndef {}", plan.target.host.off_switch));
     }

@@ -157,17 +157,12 @@ pub(crate) fn number(plan: &Plan<'_>, axis: char) -> String {
 
 /// Items separated by commas, broken into lines of at most about 100 characters.
 pub(crate) fn wrapped(items: &[String], lead: usize, indent: &str) -> String {
-    wrapped_by(items, ",", lead, indent)
-}
-
-/// The same with something else between them.
-pub(crate) fn wrapped_by(items: &[String], between: &str, lead: usize, indent: &str) -> String {
     let mut out = String::new();
     let mut column = lead;
     for (k, item) in items.iter().enumerate() {
         if k > 0 {
-            out.push_str(between);
-            if column + item.len() + 2 + between.len() > 100 {
+            out.push(',');
+            if column + item.len() + 3 > 100 {
                 out.push('\n');
                 out.push_str(indent);
                 column = indent.len();

@@ -5,7 +5,9 @@ use std::sync::OnceLock;
 use base::Budget;
 use codegen::{apply_edits, print, Input, Output, Refusal};
 use front::{Language, Memo, Options, Parsed};
-use rewrite::rules::{host_functions, plain_functions, HostFunctions, RuleSet};
+use rewrite::rules::{
+    host_functions, placed_call, plain_functions, HostFunctions, PlacedCall, RuleSet, PLACING,
+};
 
 /// What became of one loop.
 pub enum Outcome {
@@ -17,19 +19,29 @@ pub enum Outcome {
 /// The rule pages that ship.
 struct Shipped;
 
+fn shipped() -> &'static RuleSet {
+    static PAGES: OnceLock<RuleSet> = OnceLock::new();
+    PAGES.get_or_init(RuleSet::shipped)
+}
+
 impl codegen::HostPages for Shipped {
     fn written(
         &self,
         target: Option<&'static gpu::Row>,
         functions: &str,
     ) -> Result<codegen::Written, String> {
-        static PAGES: OnceLock<RuleSet> = OnceLock::new();
         let Some(row) = target else {
             return Ok(codegen::Written { text: plain_functions(functions)?, ..Default::default() });
         };
         let HostFunctions { text, includes, derivation } =
-            host_functions(PAGES.get_or_init(RuleSet::shipped), row.host.page, functions)?;
+            host_functions(shipped(), row.host.page, functions)?;
         Ok(codegen::Written { text, includes, derivation })
+    }
+
+    fn placed(&self, call: &str, columns: usize) -> Result<codegen::Placed, String> {
+        let PlacedCall { ahead, before, behind, several, includes, derivation } =
+            placed_call(shipped(), PLACING, call, columns)?;
+        Ok(codegen::Placed { ahead, before, behind, several, includes, derivation })
     }
 }
 

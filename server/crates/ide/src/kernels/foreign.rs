@@ -32,7 +32,7 @@ pub(super) fn refusal(doc: &Doc, item: &front::Item, shape: &Shape) -> Option<St
 /// The same with the launch that the document says, if it says one, out of the kernel's facts.
 pub(crate) fn foreign(ask: &Ask, item: &front::Item) -> Option<Foreign> {
     let doc = &ask.doc;
-    if doc.options().target == crate::Target::default() {
+    if doc.options().target.name() == crate::Target::default().name() {
         return None;
     }
     word(doc, item).or_else(|| Some(width(doc, ask.kernel_facts(item).0.other_lanes.as_ref()?)))

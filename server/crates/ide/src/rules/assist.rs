@@ -32,7 +32,7 @@ pub struct PageCompletion {
 }
 
 /// Strategies and combinators: name, use, meaning.
-const STRATEGIES: [(&str, &str, &str); 9] = [
+const STRATEGIES: [(&str, &str, &str); 10] = [
     ("TopDown", "TopDown", "a term before its parts, again and again until nothing applies anywhere"),
     ("BottomUp", "BottomUp", "the parts of a term before the term"),
     ("FirstTop", "FirstTop", "the first place from the top, then from the top again"),
@@ -45,6 +45,11 @@ const STRATEGIES: [(&str, &str, &str); 9] = [
         "together",
         "together(TopDown)",
         "every rule of the system applies somewhere in the file, at every launch of the kernel it rewrites, or none counts",
+    ),
+    (
+        "planned",
+        "planned(TopDown)",
+        "the loops meant are planned, and the call of each, `_Offloaded(…)`, is rewritten: how offloads stand in the program",
     ),
 ];
 

@@ -9,6 +9,7 @@ use base::{Budget, Span};
 use front::ItemKind;
 use rewrite::rules::{RuleSet, RuleSystem, Strategy, Trust};
 
+use super::planned::is_planned;
 use super::{rewritten, RuleTarget};
 use crate::check::Findings;
 use crate::limits::rules::LISTED_STEPS;
@@ -105,7 +106,8 @@ pub(crate) fn offers_within(
         let (Some(system), false) = (page.main(), ask.is_cancelled()) else { continue };
         let whole = ladders.iter().any(|(name, _)| *name == &*system.name);
         let step_of = ladders.iter().find(|(_, steps)| steps.contains(&&system.name));
-        if !(of(&page.name) || whole || step_of.is_some()) {
+        // loops that are planned are offered by themselves
+        if !(of(&page.name) || whole || step_of.is_some()) || is_planned(system) {
             continue;
         }
         // a step changes what the kernel gives, so those who launch it go with it

@@ -5,13 +5,14 @@
 use base::{CancelToken, Span};
 use rewrite::rules::{
     exact, load, run, words, Doubt, Ended, Example, ExampleLanguage, Expected, Judgement, Limits, NoResult,
-    Prover, RulePage, RuleSet, Severity, Subject, Systems, Trust,
+    Prover, RulePage, RuleSet, RuleSystem, Severity, Subject, Systems, Trust,
 };
 
+use super::planned::{self, is_planned};
 use super::{rewritten, verified, RuleTarget, Verified};
-use crate::check::{check, Tier};
+use crate::check::{check, Findings, Tier};
 use crate::limits::rules::{ALL_RUNS, FILE_STEPS};
-use crate::{Ask, Doc, Language, Memo, Options, Settings};
+use crate::{Ask, Doc, Language, Memo, Options, Refused, Settings};
 
 /// Something to say of a page.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -147,6 +148,9 @@ fn source(set: &RuleSet, page: &RulePage, e: &Example, language: Language, cance
     let Some(system) = set.systems.get(&e.system) else {
         return wrong(e.place, format!("There is no system `{}`.", e.system));
     };
+    if is_planned(system) {
+        return planned_loops(set, system, e, &ask, &findings);
+    }
     let trust = page.trust.clone().unwrap_or(Trust::Exact);
     let mut done =
         rewritten(&ask, &findings, set, system, &trust, &RuleTarget::File, &ask.budget(FILE_STEPS));
@@ -209,6 +213,41 @@ fn source(set: &RuleSet, page: &RulePage, e: &Example, language: Language, cance
                 );
             }
             Ok(None)
+        }
+    }
+}
+
+/// An example whose loops are planned.
+fn planned_loops(set: &RuleSet, system: &RuleSystem, e: &Example, ask: &Ask, findings: &Findings) -> Ran {
+    let file = RuleTarget::File;
+    let done = planned::offloaded(ask, findings, set, system, &file);
+    match (done, &e.expected) {
+        (Err(Refused::Cancelled), _) => Ok(None),
+        (Err(no), Expected::Result(_)) => {
+            wrong(e.place, format!("There is no result: {}", planned::words(&no)))
+        }
+        (Err(no), Expected::Refused(words)) => match planned::words(&no) {
+            why if why.contains(&**words) => Ok(None),
+            why => wrong(e.place, format!("This is refused for another reason than `{words}`: {why}")),
+        },
+        (Ok(done), Expected::Refused(_)) => {
+            wrong(e.place, format!("This is to be refused, but it is offloaded:\n{}", done.host.trim_end()))
+        }
+        (Ok(done), Expected::Result(want)) => {
+            let files = done.edit.create.iter().map(|f| format!("# {}\n{}", f.name, f.text));
+            let got = done.host + &files.collect::<String>();
+            if got != *want {
+                let what = format!("The program becomes something else than this:\n{}", got.trim_end());
+                return wrong(e.result_place, what);
+            }
+            match planned::ran(ask, findings, set, system, &file) {
+                Ok(planned::Ran::Same(said, true, _)) => Ok(Some(said)),
+                Ok(planned::Ran::Same(why, false, _)) => Err((Severity::Warning, e.place, why)),
+                Ok(planned::Ran::Different(what)) => {
+                    wrong(e.place, format!("The result computes something else than the program: {what}"))
+                }
+                Err(_) => Ok(None),
+            }
         }
     }
 }

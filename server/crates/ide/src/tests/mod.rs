@@ -36,6 +36,7 @@ mod verifying;
 mod verifying_alone;
 mod verifying_retyped;
 mod views;
+mod ways;
 mod words;
 mod worth;
 

@@ -162,3 +162,30 @@ fn what_a_called_function_does_is_said_of_its_call() {
         "#]],
     );
 }
+
+/// Two ways of rounding: the file says how it is to be compiled, the action what it makes, and the runs are fused as the file will be.
+#[test]
+fn products_are_fused_where_that_is_asked() {
+    let code = "void axpy(int n, double a, const double *restrict x, double *restrict y) {\n    for (int i = 0; i < n; i++)\n        y[i] = a * x[i] + y[i];\n}\n";
+    for (is_fused, compile, title) in [
+        (false, "nvcc -fmad=false -c axpy_i.cu: fused multiply-adds would round differently.", "GPU:"),
+        (true, "nvcc -fmad=true -c axpy_i.cu: products are fused with sums", "GPU (CUDA, fused):"),
+    ] {
+        let options =
+            crate::Options { target: crate::Target::default().fused(is_fused), ..Default::default() };
+        let text = text::Text::new(code).expect("small");
+        let doc = crate::Doc::open(crate::Language::C, "axpy.c", text, options);
+        let findings = full(&doc);
+        let ask = crate::Ask::thorough(&doc);
+        let done = offload(&ask, &findings, &Which::Line(2)).expect("it is parallel");
+        assert!(done.edit.create[0].text.contains(compile), "{}", done.edit.create[0].text);
+        assert_eq!(done.build_flags, [if is_fused { "-fmad=true" } else { "-fmad=false" }]);
+        assert_eq!(done.notes.iter().any(|n| n.contains("0.0001")), is_fused, "{:?}", done.notes);
+        let header = base::Span::new(code.find("for").expect("a loop"), code.find("for").expect("a loop"));
+        let actions = crate::actions(&ask, &findings, header);
+        assert!(actions.iter().any(|a| a.title.contains(title)), "{actions:?}");
+        let report = crate::verify(&ask, &findings, &Which::Line(2), &Default::default()).remove(0);
+        assert_eq!(report.outcome, crate::Outcome::Same, "{}", report.summary);
+        assert_eq!(report.summary.contains("Products were fused"), is_fused, "{}", report.summary);
+    }
+}

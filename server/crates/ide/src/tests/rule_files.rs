@@ -1,8 +1,6 @@
-//! Kernels that rules make: the one that F1.6 prints, what the host does with it, and that nothing of it is given out unproved.
+//! Loops offloaded by their page: bitonic sort (F1.9), where copies stand, and that nothing is given out unproved.
 
-use base::CancelToken;
-
-use crate::{apply_rules, check, Memo, NewFile, RuleSet, RuleTarget, Settings, Tier};
+use crate::{apply_rules, check, Counted, NewFile, RuleSet, RuleTarget, Settings};
 
 /// F1.9 as C, with `swap` as F1.6 has it.
 fn sort(size: u32) -> String {
@@ -39,42 +37,14 @@ void sort(void)
     )
 }
 
-/// F1.6's kernel as printed, less a bar and a bracket too many.
-const PRINTED: &str = "extern \"C\" __global__ void
-bitonic_kernel(int * toSort, int j,
-int k)
-{
-    int i = threadIdx.x + blockDim.x
-    * blockIdx.x;
-    int ixj = i ^ j;
-    if ((ixj) > i)
-    {
-        if ((i & k) == 0 && toSort[i]
-    > toSort[ixj])
-        {
-            swap(toSort,i,ixj);
-        }
-        if ((i & k) != 0 && toSort[i]
-        < toSort[ixj])
-        {
-            swap(toSort,i,ixj);
-        }
-    }
-}
-";
+/// What became of a program, its kernels' files, what was checked, and what the runs counted.
+type Came = (String, Vec<NewFile>, String, Option<Counted>);
 
-fn applied(text: &str) -> Result<(String, Vec<NewFile>, String), String> {
+fn applied(text: &str) -> Result<Came, String> {
     let doc = super::open(text);
-    let (memo, cancel) = (Memo::new(), CancelToken::new());
-    let findings = check(&crate::Ask::new(&doc, &memo, Tier::Full, &cancel), &Settings::default())
-        .expect("not cancelled");
-    match apply_rules(
-        &crate::Ask::new(&doc, &crate::Memo::new(), crate::Tier::Full, &cancel),
-        &findings,
-        &RuleSet::shipped(),
-        "offload",
-        &RuleTarget::File,
-    ) {
+    let ask = crate::Ask::thorough(&doc);
+    let findings = check(&ask, &Settings::default()).expect("not cancelled");
+    match apply_rules(&ask, &findings, &RuleSet::shipped(), "offload", &RuleTarget::File) {
         Ok(mut done) => {
             let files = done.edit.create.clone();
             done.explain_in_kernels();
@@ -86,110 +56,51 @@ fn applied(text: &str) -> Result<(String, Vec<NewFile>, String), String> {
                     e.text
                 );
             }
-            Ok((done.text, files, done.checked))
+            Ok((done.text, files, done.checked, done.counted))
         }
         Err(why) => Err(format!("{why:?}")),
     }
 }
 
-fn unit(language: crate::Language, text: &str) -> front::Unit {
-    let parsed = front::Parsed::parse(language, text);
-    front::lower(&parsed, &front::Options::default(), &mut front::Memo::new())
-}
-
-/// A function as a term.
-fn term_of(text: &str, name: &str) -> String {
-    let unit = unit(crate::Language::Cuda, text);
-    let item = unit.items.iter().find(|i| *i.name == *name).expect("a function");
-    term::notation::print(&item.body, item.body.root)
-}
-
-/// But for the guard and the order of the index's sum, as the paper's rules have it.
-#[test]
-fn the_kernel_of_bitonic_sort_is_the_printed_one() {
-    let (_, files, checked) = applied(&sort(64)).expect("a result");
-    let [file] = files.as_slice() else { panic!("{files:?}") };
-    assert_eq!(file.name, "bitonic_kernel.cu");
-    assert!(checked.starts_with("Same results as before on 16 random inputs"), "{checked}");
-    let swap = "void swap(int *a, int x, int y);\n";
-    let index = "threadIdx.x + blockDim.x\n    * blockIdx.x;";
-    assert!(PRINTED.contains(index));
-    let printed = PRINTED.replace(index, "blockIdx.x * blockDim.x + threadIdx.x; if (i < 64) {") + "}\n";
-    assert_eq!(
-        term_of(&file.text, "bitonic_kernel"),
-        term_of(&format!("{swap}{printed}"), "bitonic_kernel"),
-        "{}",
-        file.text
-    );
-    // the method that it calls is a function of the device
-    assert!(file.text.contains("static __device__ void swap(int *a, int x, int y)"), "{}", file.text);
-}
-
-/// CUDA's run time, with every copy counted.
-const RUN_TIME: &str = "enum { cudaSuccess, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
-void *malloc(unsigned long n);
-void free(void *p);
-void *memcpy(void *a, const void *b, unsigned long n);
-int copies;
-int cudaMalloc(void **p, unsigned long n) { *p = malloc(n); return 0; }
-int cudaFree(void *p) { free(p); return 0; }
-int cudaMemcpy(void *a, const void *b, unsigned long n, int kind) { copies++; memcpy(a, b, n); return 0; }
-void abort(void) { }
-";
-
-/// Sizes below a block, of a block and of several: sorted, the array copied once each way, one launch a round.
+/// F1.9: the two outer loops stay on the host, the method that the body calls is a function of the device, and the array is
+/// copied once each way, with one launch a round. Sizes below a block, of a block and of several.
 #[test]
 fn bitonic_sort_by_rules_sorts() {
-    for log in [1u32, 3, 6, 8, 9] {
-        let size = 1u32 << log;
-        let (host, files, _) = applied(&sort(size)).expect("a result");
-        let host = format!(
-            "{RUN_TIME}{host}int run(void)\n{{\n    unsigned x = 12345;\n    for (int i = 0; i < ARR_SIZE; i++) {{\n        x = x * 1103515245u + 12345u;\n        toSort[i] = (int)(x >> 8);\n    }}\n    sort();\n    for (int i = 1; i < ARR_SIZE; i++)\n        if (toSort[i - 1] > toSort[i])\n            return -i;\n    return copies;\n}}\n"
-        );
-        let host = unit(crate::Language::C, &host);
-        let kernels = unit(
-            crate::Language::Cuda,
-            &format!("extern \"C\" int cudaGetLastError(void);\n{}", files[0].text),
-        );
-        let last = unit(crate::Language::C, "int cudaGetLastError(void) { return 0; }\n");
-        let mut program = simulate::Program::of(host.items.iter().chain(&last.items).map(|i| &*i.body));
-        program.add_kernels(kernels.items.iter().map(|i| &*i.body));
-        let mut heap = simulate::Heap::new();
-        let (schedule, budget) = (simulate::Schedule::seeded(5), base::Budget::new(200_000_000));
-        let (outcome, launched) =
-            simulate::run_hosted(&program, "run", &[], &mut heap, &schedule, &budget).expect("it runs");
-        assert!(launched.iter().all(|l| l.report.is_clean()), "{size}");
-        assert_eq!(
-            outcome.expect("an end").value,
-            Some(simulate::Value::Int(2)),
-            "{size}: sorted, copied once each way"
-        );
-        assert_eq!(launched.len() as u32, log * (log + 1) / 2, "{size}");
-        assert!(launched.iter().all(|l| l.launch.grid[0] == size.div_ceil(256)), "{size}");
+    for log in [1u64, 3, 6, 8, 9] {
+        let (_, files, checked, counted) = applied(&sort(1 << log)).expect("a result");
+        let [file] = files.as_slice() else { panic!("{files:?}") };
+        assert!(file.text.contains("static __device__ void ww_swap(int *a, int x, int y)"), "{}", file.text);
+        assert!(checked.starts_with("Same results as before on "), "{checked}");
+        let counted = counted.expect("it was run");
+        let runs = counted.to_device.count;
+        assert!(runs > 0 && counted.from_device.count == runs, "{counted:?}");
+        assert_eq!(counted.launches, runs * log * (log + 1) / 2, "{log}");
     }
 }
 
-/// What may not be: statements that use the array, jumps, other names of its memory, changed sizes.
+/// The arrays stay on the device for all rounds of the loop around, unless the host uses them there,
+/// leaves the rounds, or changes what is copied.
 #[test]
 fn copies_stay_where_they_must() {
     let copies = |middle: &str, parameters: &str| {
         let text = format!(
-            "int g;\nint f(int n, int m, {parameters})\n{{\n    for (int t = 0; t < m; t++) {{\n        // warpwright: offload(first)\n        for (int i = 0; i < n; i++)\n            a[i] += t;\n        {middle}\n    }}\n    return 0;\n}}\n"
+            "int g;\nint f(int n, int m, {parameters})\n{{\n    for (int t = 0; t < m; t++) {{\n        // warpwright: offload(first)\n        for (int i = 0; i < n; i++)\n            a[i] = a[i] * 3 + t;\n        {middle}\n    }}\n    return 0;\n}}\n"
         );
-        let (host, _, _) = applied(&text).unwrap_or_else(|e| panic!("{middle}: {e}"));
+        let (host, ..) = applied(&text).unwrap_or_else(|e| panic!("{middle}: {e}"));
         let inside = host.split("for (int t").nth(1).expect("the loop");
-        inside.contains("cudaMemcpyHostToDevice")
+        inside.contains("_on_gpu(")
     };
-    assert!(!copies("b[t & 1] = g;", "int *restrict a, int *restrict b"), "b is other memory");
-    assert!(!copies("if (t == 3) g = 1;", "int *restrict a"));
     assert!(copies("if (t == 3) g = a[0];", "int *restrict a"), "the host reads it");
     assert!(copies("if (t == 3) return 1;", "int *restrict a"), "the copy would be jumped over");
-    assert!(copies("if (t == 3) break;", "int *restrict a"), "the copy would be jumped over");
     assert!(copies("n = n - 1;", "int *restrict a"), "another part is copied");
-    assert!(copies("b[t & 1] = t;", "int *a, int *b"), "b may be the same memory");
-    let other = "// warpwright: offload(second)\n        for (int i = 0; i < n; i++)\n            b[i] += i;";
-    assert!(copies(other, "int *a, int *b"), "both kernels may use one memory");
+    assert!(
+        !copies("b[t & 1] = t;", "int *a, int *b"),
+        "that is done on the device, and whether b is a is tested before"
+    );
+    assert!(!copies("if (t == 3) break;", "int *restrict a"), "the rounds end there as well");
+    let other = "// warpwright: offload(second)\n        for (int i = 0; i < n; i++)\n            b[i] = b[i] * 3 + i;";
     assert!(!copies(other, "int *restrict a, int *restrict b"));
+    assert!(!copies(other, "int *a, int *b"), "that they are one memory is tested before");
 }
 
 /// Whatever is not proved, or would mean something else in CUDA, is refused with the reason.
@@ -202,20 +113,12 @@ fn what_is_not_proved_is_refused() {
     let marked = |before: &str, header: &str, body: &str| {
         format!("{before}\nvoid f({header})\n{{\n    // warpwright: offload(k)\n    for (int i = 0; i < n; i++)\n        {body}\n}}\n")
     };
-    refused(&marked("", "int n, int *a", "a[i] = a[i + 1];"), "iterations depend on one another");
-    refused(&marked("", "int n, int *a, int *b", "a[i] = b[i];"), "only under a condition");
-    refused(&marked("", "int n, int *restrict a, const int *restrict b", "a[b[i] & 7] = 1;"), "depend");
-    refused(&marked("", "int n, int *a", "if (a[i] > 2) a[i ^ 3] = a[i ^ 3];"), "not proved");
-    refused(&marked("", "int n, int *a", "a[i - 1] = 1;"), "not a constant from 0 on");
-    refused(&marked("struct p { int x; };", "int n, struct p *a", "a[i].x = i;"), "no numbers");
+    refused(&marked("", "int n, int *a", "a[i] = a[i + 1];"), "anti dependence");
     refused(
-        &marked("#include <math.h>", "int n, float *a", "a[i] = sqrt(a[i]);"),
-        "CUDA would call another function",
+        &marked("", "int n, int *restrict a, const int *restrict b", "a[b[i] & 7] = 1;"),
+        "cannot be seen from the text",
     );
-    refused(
-        &marked("int max(int a, int b) { return a > b ? a : b; }", "int n, int *a", "a[i] = max(a[i], 3);"),
-        "means something else",
-    );
+    refused(&marked("", "int n, int *a", "if (a[i] > 2) a[i ^ 3] = a[i ^ 3];"), "depends on data");
     refused(
         &marked("int g; int get(int x) { return x + g; }", "int n, int *restrict a", "a[i] = get(i);"),
         "host's memory",
@@ -224,8 +127,33 @@ fn what_is_not_proved_is_refused() {
         &marked("int fib(int n) { return n < 2 ? n : fib(n - 1); }", "int n, int *a", "a[i] = fib(2);"),
         "may call itself",
     );
-    refused(
-        &marked("void k(void);", "int n, int *k", "k[i] = 1;").replace("offload(k)", "offload(f)"),
-        "as a function of the program",
-    );
+}
+
+/// What the page does not place is not offloaded, by whichever way; what it places otherwise stands so in all of them.
+#[test]
+fn a_page_of_the_users_places_every_offload() {
+    let text = "void twice(int n, int *a)\n{\n    // warpwright: offload\n    for (int i = 0; i < n; i++)\n        a[i] *= 2;\n}\n";
+    let doc = super::open(text);
+    let ours = include_str!("../../../../../rules/offload.md");
+    let placed = |page: &str| {
+        let mut set = RuleSet::shipped();
+        set.add("offload", page);
+        let ask = crate::Ask::thorough(&doc).with_pages(&std::sync::Arc::new(set.clone()));
+        let findings = check(&ask, &Settings::default()).expect("not cancelled");
+        let command = crate::offload(&ask, &findings, &crate::Which::Marked);
+        let rules = apply_rules(&ask, &findings, &set, "offload", &RuleTarget::File);
+        let command = command.map(|o| o.host).map_err(|why| format!("{why:?}"));
+        assert_eq!(command, rules.map(|r| r.text).map_err(|why| format!("{why:?}")));
+        command
+    };
+    let told =
+        "If(Not($call),[MethodCall(puts,\"no kernel ran\"),_Laid($layouts),_Loop])]\n  [Include(`stdio.h`)]";
+    let theirs = ours.replacen("If(Not($call),[_Laid($layouts),_Loop])]", told, 1);
+    let host = placed(&theirs).expect("it is offloaded");
+    assert!(host.starts_with("#include <stdio.h>\n/* "), "{host}");
+    assert!(host.contains("        puts(\"no kernel ran\");\n    for (int i"), "{host}");
+    let why = placed(&ours.replace(",_Loop]", "]")).expect_err("the loop is gone");
+    assert!(why.contains("keeps the program's own text 0 times"), "{why}");
+    let why = placed(&ours.replace("_Laid(NIL) -> NIL\n", "")).expect_err("something is left");
+    assert!(why.contains("leaves `_Laid(NIL)` unwritten"), "{why}");
 }

@@ -11,7 +11,7 @@ use super::rounding::Sums;
 use super::sides::Sides;
 use super::transfers::{Places, Written};
 use super::{
-    alone, bodies, inputs, native, promised, runtime, too_large, Trial, VerifyCase, VerifyOptions,
+    alone, bodies, fused, inputs, native, promised, runtime, too_large, Trial, VerifyCase, VerifyOptions,
     GENTLE_SIZES, SIZES,
 };
 use crate::function_view::FunctionView;
@@ -36,7 +36,14 @@ pub(crate) fn run_cases(
     cancel: &CancelToken,
     cases: &mut Vec<VerifyCase>,
 ) -> Result<(Option<Trial>, String), String> {
-    let before = runtime::before(doc.options().target.row());
+    let target = doc.options().target.row();
+    let contracted: Vec<String> = match target.file.fuses {
+        true => kernels.iter().map(|k| fused::contracted(Language::Cuda, k)).collect(),
+        false => Vec::new(),
+    };
+    let contracted: Vec<&str> = contracted.iter().map(String::as_str).collect();
+    let kernels = if target.file.fuses { contracted.as_slice() } else { kernels };
+    let before = runtime::before(target);
     let texts = [(before[0].len(), host)].into_iter().chain(kernels.iter().map(|k| (before[1].len(), *k)));
     let read = |language: Language, before: &str, text: &str| {
         let parsed = front::Parsed::parse(language, format!("{before}{text}"));
@@ -55,7 +62,10 @@ pub(crate) fn run_cases(
     let of_region = |plan: &codegen::RegionPlan, _: &FunctionView| Sums::of_region(view.body(), plan);
     let together =
         with_region(view, finding.id, &unit.statements, &site, cancel, &Default::default(), of_region);
-    let sums = Sums::of(view.body(), summed).or(together.unwrap_or_default());
+    let sums = match target.file.fuses {
+        true => Some(Sums::all(view.body())),
+        false => Sums::both(Sums::of(view.body(), summed), together.unwrap_or_default()),
+    };
     let texts = texts.collect();
     let broken = Default::default();
     let both = Both { doc, view, rewritten, device, texts, sums, options, share, cancel, broken };
@@ -84,6 +94,10 @@ pub(crate) fn run_cases(
         Err(why) => Err(format!("{} Nor was the loop alone compared: {why}", failed.why)),
     }
 }
+
+/// What is said of runs whose kernels take products unrounded.
+const FUSED: &str =
+    "Products were fused with sums, as a compiler may, and a difference of 0.0001 was allowed, relative, or absolute below 1.";
 
 /// Why the function was not compared as a whole.
 #[derive(Clone, Debug)]
@@ -126,11 +140,10 @@ struct Both<'a> {
 impl Both<'_> {
     /// What is said besides, with the promise that is not kept before it.
     fn with_broken(&self, said: String) -> String {
-        match self.broken.take() {
-            Some(broken) if said.is_empty() => broken,
-            Some(broken) => format!("{broken} {said}"),
-            None => said,
-        }
+        let is_fused = self.doc.options().target.is_fused();
+        let fused = is_fused.then(|| FUSED.to_owned());
+        let all: Vec<String> = self.broken.take().into_iter().chain(fused).chain([said]).collect();
+        all.iter().filter(|s| !s.is_empty()).map(String::as_str).collect::<Vec<_>>().join(" ")
     }
 
     /// Both programs with what is tried of them, within so many steps of all runs.

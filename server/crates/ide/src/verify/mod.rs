@@ -5,6 +5,7 @@
 mod alone;
 mod cases;
 mod effort;
+mod fused;
 mod inputs;
 mod left;
 mod native;

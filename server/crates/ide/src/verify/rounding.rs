@@ -64,6 +64,25 @@ impl Sums {
         out
     }
 
+    /// Those of either.
+    pub fn both(a: Option<Sums>, b: Option<Sums>) -> Option<Sums> {
+        let (Some(mut a), Some(b)) = (a.clone(), b.clone()) else { return a.or(b) };
+        a.variables.extend(b.variables);
+        a.in_memory |= b.in_memory;
+        a.in_calls |= b.in_calls;
+        Some(a)
+    }
+
+    /// All floating numbers: where products are not rounded before they are added.
+    pub fn all(body: &Body) -> Sums {
+        let is_float = |s: &&term::Symbol| body.types.as_float(s.ty).is_some();
+        Sums {
+            variables: body.symbols.iter().filter(is_float).map(|s| s.name.clone()).collect(),
+            in_memory: true,
+            in_calls: true,
+        }
+    }
+
     /// Whether their last bits may decide what is no floating number in this function or in what it calls, or whether some
     /// function casts a pointer to a number or structure to one to another, so that what the memory holds is not what its type says.
     pub fn may_decide(&self, program: &Program<'_>, function: &str) -> bool {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use term::{Op, Quals, Storage, SymbolId, Type, TypeKind};
 
 use super::action::Action;
-use super::device;
 use super::guard::Guard;
 use super::matching::{build, fill, matches, Bindings};
 use super::pattern::Pattern;
@@ -92,11 +91,6 @@ pub(super) fn act(run: &mut Run<'_>, action: &Action, b: &mut Bindings) -> Resul
                 return Err(format!("`{name}` is not the name of a file beside the document"));
             }
             emit(run, name, content)?;
-        }
-        Action::GetFunctions { body, functions } => {
-            let body = filled(run, body, b)?;
-            let found = device::functions(run, &body)?;
-            b.bind(functions, Node::list(found));
         }
         Action::Include { header } => {
             let header = filled(run, header, b)?;

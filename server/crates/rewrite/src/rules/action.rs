@@ -35,9 +35,6 @@ pub enum Action {
     Replace { of: Pattern, old: Pattern, new: Pattern, result: Arc<str> },
     /// Emits a file with this content.
     EmitFile { name: Pattern, content: Pattern },
-    /// Binds the second to the functions of the program that the first calls, directly or not, as functions for the
-    /// device; callees come first.
-    GetFunctions { body: Pattern, functions: Arc<str> },
     /// Has the document include a header.
     Include { header: Pattern },
     /// Has the document declare a function that another file defines.
@@ -45,7 +42,7 @@ pub enum Action {
 }
 
 /// Name, use, meaning.
-pub const ACTIONS: [(&str, &str, &str); 14] = [
+pub const ACTIONS: [(&str, &str, &str); 13] = [
     (
         "AddParameter",
         "AddParameter($x,int)",
@@ -64,11 +61,6 @@ pub const ACTIONS: [(&str, &str, &str); 14] = [
         "GetExtraParams",
         "GetExtraParams($body,$params,$i)",
         "binds `$params` to what `$body` uses and does not declare, without `$i` (and further indices)",
-    ),
-    (
-        "GetFunctions",
-        "GetFunctions($body,$functions)",
-        "binds `$functions` to the program's functions that `$body` calls, as `__device__` functions",
     ),
     (
         "Include",
@@ -184,9 +176,6 @@ impl Action {
             ("EmitFile", [name, content]) => {
                 Ok(Action::EmitFile { name: name.clone(), content: content.clone() })
             }
-            ("GetFunctions", [body, functions]) => {
-                Ok(Action::GetFunctions { body: body.clone(), functions: variable(functions)? })
-            }
             ("Include", [header]) => Ok(Action::Include { header: header.clone() }),
             ("Prototype", [name, ty, params]) => {
                 Ok(Action::Prototype { name: name.clone(), ty: ty.clone(), params: params.clone() })
@@ -229,7 +218,6 @@ impl Action {
                 name.variables(out);
                 content.variables(out);
             }
-            Action::GetFunctions { body, .. } => body.variables(out),
             Action::Include { header } => header.variables(out),
             Action::Prototype { name, ty, params } => {
                 [name, ty, params].into_iter().for_each(|p| p.variables(out));
@@ -244,7 +232,6 @@ impl Action {
             | Action::Qualify { result, .. }
             | Action::Replace { result, .. }
             | Action::ReplaceReads { result, .. } => Some(result),
-            Action::GetFunctions { functions, .. } => Some(functions),
             _ => None,
         }
     }

@@ -12,6 +12,13 @@ use super::write::{Unwritable, Writer};
 use crate::limits::rules_write::COLUMNS;
 use crate::transform::text::reindent;
 
+/// What stands for the program's own text in what is put around it.
+pub(super) const LOOP: &str = "_Loop";
+
+pub(super) fn is_loop(n: &Tree) -> bool {
+    matches!(&n.op, Op::Apply(word) | Op::Name(word) if &**word == LOOP && n.args.is_empty())
+}
+
 /// How the C++ function that a call calls is written, if that is one of those with a word of their own.
 fn library_call(w: &Writer<'_>, n: &Tree) -> Option<&'static str> {
     let word = n.args.first().and_then(|f| w.subject.word(f)).filter(|_| w.is_cuda && n.args.len() == 6)?;
@@ -69,6 +76,7 @@ impl<'t> Source for Trees<'_, 't> {
         let kind = n.ty.map(|t| w.types.kind(t));
         let text = match &n.op {
             Op::Sym(_) | Op::Name(_) => match w.subject.word(n) {
+                Some(word) if w.hole.is_some() => word.to_owned(),
                 Some(word) if !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_') => {
                     word.to_owned()
                 }
@@ -83,6 +91,10 @@ impl<'t> Source for Trees<'_, 't> {
                 }
                 _ => v.to_string(),
             },
+            Op::Str(words) if words.chars().all(|c| c == '\n' || (c.is_ascii() && !c.is_ascii_control())) => {
+                let words = words.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+                format!("\"{words}\"")
+            }
             Op::Float(v) if v.get().is_finite() => {
                 let of = match kind {
                     Some(TypeKind::Float(k)) => *k,
@@ -112,6 +124,9 @@ impl<'t> Source for Trees<'_, 't> {
                     format!("{}->{}", w.expression(a, POSTFIX)?, w.subject.word(f).unwrap_or(""))
                 }
                 ("Cast", [t, a]) => format!("({}){}", declared(w, t, "")?, w.expression(a, UNARY)?),
+                ("SizeOfArray", [t, len]) => {
+                    format!("sizeof({}[{}])", declared(w, t, "")?, w.expression(len, NONE)?)
+                }
                 ("SizeOfType", [t]) => format!("sizeof({})", declared(w, t, "")?),
                 ("CallKernel", [shape, f, args]) if shape.is("Shape") => {
                     format!(
@@ -270,7 +285,7 @@ fn with_block(w: &Writer<'_>, head: &str, list: &Tree, indent: &str) -> Result<S
     }
     if let [one] = &*list.args {
         let plain = stands_alone(one) && !matches!(one.op, Op::If) && !one.op.is_loop();
-        if plain && w.said_above(list, one).is_empty() {
+        if plain && w.hole.is_none() && w.said_above(list, one).is_empty() {
             let deeper = format!("{indent}{}", w.unit);
             return Ok(format!("{head}{}{deeper}{}", w.eol, w.statement(one, &deeper)?));
         }
@@ -319,6 +334,10 @@ pub(super) fn statement(w: &Writer<'_>, n: &Tree, indent: &str) -> Result<String
         }
         Op::Case => Ok(format!("case {}:", part(0)?)),
         Op::Default => Ok("default:".to_owned()),
+        _ if is_loop(n) => match w.hole {
+            Some(hole) => Ok(hole.to_owned()),
+            None => no_text(w, n),
+        },
         Op::Apply(h) if &**h == "Comment" => match n.args.first().map(|a| &a.op) {
             Some(Op::Str(words)) => Ok(comment(words, indent, w.eol)),
             _ => no_text(w, n),

@@ -51,9 +51,6 @@ pub enum Guard {
     /// Binds the variable to a name that nothing in the file has, like the one wished for: words and what variables
     /// stand for, joined by `_`.
     Fresh(Arc<str>, Vec<Pattern>),
-    /// All the memory that the loop over this index uses is known exactly: binds the arrays with their parts, and the
-    /// variables that each iteration has for itself.
-    Extents(Pattern, Arc<str>, Arc<str>),
     /// Control leaves the statement at its end and nowhere else.
     Straight(Pattern),
     /// Both are the same sum of products; what is not bound in the second is bound to what makes it so.
@@ -86,7 +83,7 @@ pub struct Side {
 }
 
 /// Name, what it takes, and what it means: for messages and documents.
-pub const GUARDS: [(&str, &str, &str); 28] = [
+pub const GUARDS: [(&str, &str, &str); 27] = [
     ("affine", "affine($e)", "linear in variables, with constant coefficients"),
     ("applied", "applied($f)", "this run has rewritten the kernel `$f` of the file"),
     ("assoc", "assoc($e)", "the operation of `$e` may be regrouped without changing its result: integers"),
@@ -105,11 +102,6 @@ pub const GUARDS: [(&str, &str, &str); 28] = [
         "equals",
         "equals($e,$f)",
         "the same sum of products of integers; variables in `$f` that nothing has bound become what makes it so",
-    ),
-    (
-        "extents",
-        "extents($i,$arrays,$own)",
-        "of all memory that the loop over `$i` uses it is known exactly which part",
     ),
     ("fresh", "fresh($x)", "binds `$x` to a name that nothing in the file has"),
     (
@@ -239,12 +231,6 @@ impl Guard {
                 _ => return Err(takes),
             },
             "straight" => Guard::Straight(one()?),
-            "extents" => match args {
-                [i, Pattern::Variable { name: arrays, .. }, Pattern::Variable { name: own, .. }] => {
-                    Guard::Extents(i.clone(), arrays.clone(), own.clone())
-                }
-                _ => return Err(takes),
-            },
             "equals" => two().map(|(a, b)| Guard::Equals(a, b))?,
             "applied" => Guard::Applied(one()?),
             "total" => Guard::Total(one()?),
@@ -302,7 +288,6 @@ impl Guard {
             | Guard::Const(a)
             | Guard::Inside(a)
             | Guard::Straight(a)
-            | Guard::Extents(a, ..)
             | Guard::TypeOf(a, _)
             | Guard::Head(a, _)
             | Guard::Type(a, _) => a.variables(out),
@@ -346,7 +331,6 @@ impl Guard {
         match self {
             Guard::Fresh(name, _) | Guard::TypeOf(_, name) => out.push(name),
             Guard::In(item, _) => item.variables(out),
-            Guard::Extents(_, arrays, own) => out.extend([arrays, own]),
             Guard::Equals(_, b) => b.variables(out),
             Guard::Box(_, sides) => sides.iter().for_each(|s| out.extend([&s.low, &s.high])),
             Guard::Has(_, place, gs) => {
@@ -396,7 +380,6 @@ impl Guard {
             Guard::Fresh(n, like) => {
                 format!("fresh(${n},{})", like.iter().map(Pattern::text).collect::<Vec<_>>().join(","))
             }
-            Guard::Extents(i, arrays, own) => format!("extents({},${arrays},${own})", i.text()),
             Guard::Straight(a) => format!("straight({})", a.text()),
             Guard::Equals(a, b) => format!("equals({},{})", a.text(), b.text()),
             Guard::Box(p, sides) => {

@@ -1,4 +1,5 @@
-//! Functions for a host, handed over as terms, rewritten by pages and written as text of their own.
+//! Functions for a host, handed over as terms, rewritten by pages and written as text of their own; and the call of one in the
+//! program's own text, around what it stands for.
 //!
 //! Nothing in them was read from a program, so no proof is asked: what must hold before a kernel may run in a loop's place stands
 //! in the terms as tests. Deliberately absent: which terms a loop needs (whoever plans it), and running what comes out beside the
@@ -6,10 +7,11 @@
 
 use term::{Body, Op};
 
+use super::ctext::LOOP;
 use super::derivation::Derivation;
 use super::run::{run, Before, Ended, Limits, Outcome};
 use super::set::RuleSet;
-use super::tree::{Subject, Tree};
+use super::tree::{Node, Subject, Tree};
 use super::write::Writer;
 use super::{apply, ctext, emit};
 use crate::limits::rules_host::{LONGEST_LIST, TERMS};
@@ -17,6 +19,31 @@ use crate::limits::rules_write::COLUMNS;
 
 /// The page with the steps that every target's host takes.
 const STEPS: &str = "host-call";
+
+/// The system that puts the call into the program's own text, unless another is named.
+pub const PLACING: &str = "offload";
+
+/// What stands before the function.
+const AHEAD: &str = "_Ahead";
+
+/// Where the program's own text stays, in a line of its own.
+const HOLE: &str = "\u{1}";
+
+/// A call in the program's own text.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PlacedCall {
+    /// What stands before the function.
+    pub ahead: String,
+    /// Lines before and behind the text that the call stands for, four spaces a level.
+    pub before: String,
+    pub behind: String,
+    /// Whether they are several statements.
+    pub several: bool,
+    /// Headers that it needs.
+    pub includes: Vec<String>,
+    /// A line for each step that was taken.
+    pub derivation: Vec<String>,
+}
 
 /// Functions as text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -31,12 +58,76 @@ pub struct HostFunctions {
 /// Functions in the notation, with calls of kernels in them, as C++ in the words of a page such as `cuda-calls`. `Err`: a
 /// sentence that says what a page leaves unwritten.
 pub fn host_functions(set: &RuleSet, words: &str, functions: &str) -> Result<HostFunctions, String> {
-    let (body, mut subject) = read(functions)?;
-    let mut out = HostFunctions::default();
+    let Rewritten { body, subject, tree, includes, derivation } = rewritten(set, &[STEPS, words], functions)?;
+    let text = written(&subject, &body, &tree, true).map_err(|why| {
+        format!("What the rule pages `{STEPS}` and `{words}` make cannot be written: {why}.")
+    })?;
+    Ok(HostFunctions { text, includes, derivation })
+}
+
+/// `_Offloaded(…)` as what is put around the text that it stands for, in lines of at most so many columns. `system`: a page such as
+/// `offload`. `Err`: a sentence that says what the page leaves undone.
+pub fn placed_call(set: &RuleSet, system: &str, call: &str, columns: usize) -> Result<PlacedCall, String> {
+    let Rewritten { body, subject, tree, includes, derivation } = rewritten(set, &[system], call)?;
+    let unwritten = |why: String| format!("What the rule page `{system}` makes cannot be written: {why}.");
+    let all = flat(&Node::list(vec![tree]));
+    let (ahead, statements): (Vec<Tree>, Vec<Tree>) = all.args.iter().cloned().partition(|n| n.is(AHEAD));
+    let holes = statements.iter().flat_map(|n| n.walk()).filter(ctext::is_loop).count();
+    if holes != 1 {
+        return Err(format!(
+            "The rule page `{system}` keeps the program's own text {holes} times (`{LOOP}`). It is to stand there once. Mend it, or \
+             take it away to use the one that ships."
+        ));
+    }
+    let ahead = Node::list(ahead.iter().flat_map(|n| n.args.iter()).cloned().collect());
+    let ahead = written(&subject, &body, &flat(&ahead), false).map_err(unwritten)?;
+    let mut writer = Writer::new(&subject, &body, &subject.types, "", 0, false);
+    writer.hole = Some(HOLE);
+    let lines: Result<Vec<String>, String> =
+        statements.iter().map(|n| ctext::statement(&writer, &emit::bare(&subject, n), "")).collect();
+    let text = lines.map_err(unwritten)?.join("\n");
+    let mut out =
+        PlacedCall { ahead, several: statements.len() > 1, includes, derivation, ..PlacedCall::default() };
+    let mut is_behind = false;
+    for line in text.lines() {
+        let side = if is_behind { &mut out.behind } else { &mut out.before };
+        match line.trim() == HOLE {
+            true => is_behind = true,
+            false => *side += &(folded(line, columns) + "\n"),
+        }
+    }
+    match is_behind {
+        true => Ok(out),
+        false => Err(unwritten(format!("`{LOOP}` is no statement there"))),
+    }
+}
+
+/// With the items of lists in it as its own.
+fn flat(list: &Tree) -> Tree {
+    let items = list.args.iter().flat_map(|n| match n.op {
+        Op::List => flat(n).args.to_vec(),
+        _ => vec![n.clone()],
+    });
+    Node::list(items.collect())
+}
+
+/// Terms that pages have rewritten.
+struct Rewritten {
+    body: Body,
+    subject: Subject,
+    tree: Tree,
+    includes: Vec<String>,
+    derivation: Vec<String>,
+}
+
+/// Terms rewritten by systems, one after the other. `Err`: a sentence that says what they leave unwritten.
+fn rewritten(set: &RuleSet, systems: &[&str], terms: &str) -> Result<Rewritten, String> {
+    let (body, mut subject) = read(terms)?;
+    let (mut includes, mut lines) = (Vec::new(), Vec::new());
     let mut tree = subject.root.clone();
     let mut refused = None;
     let limits = limits(&tree);
-    for name in [STEPS, words] {
+    for &name in systems {
         let Some(system) = set.systems.get(name) else {
             return Err(format!("There is no rule page `{name}`, which writes the host's side of kernels."));
         };
@@ -47,27 +138,36 @@ pub fn host_functions(set: &RuleSet, words: &str, functions: &str) -> Result<Hos
             return Err(format!("The rule page `{name}` does not write the host's side: {why}."));
         }
         refused = refused.or(derivation.refused.first().cloned());
-        out.derivation.extend(Derivation::lines(&derivation, &subject));
-        out.includes.extend(before.into_iter().filter_map(|b| match b {
+        lines.extend(Derivation::lines(&derivation, &subject));
+        includes.extend(before.into_iter().filter_map(|b| match b {
             Before::Include(header) => Some(header.to_string()),
             Before::Prototype(_) => None,
         }));
         (tree, subject.types) = (next, types);
     }
-    let left = tree.walk().find(|n| matches!(&n.op, Op::Apply(head) if head.starts_with('_')));
-    if let Some(left) = left {
+    // these two say where text stands, and are not written themselves
+    let is_place = |head: &str| [LOOP, AHEAD].contains(&head) && !systems.contains(&STEPS);
+    let is_word =
+        |w: &str| w.starts_with('_') && w != print::C.truth && w[1..].starts_with(char::is_uppercase);
+    let is_left = |n: &Tree| match &n.op {
+        Op::Apply(head) => head.starts_with('_') && !is_place(head),
+        Op::Name(word) => is_word(word) && !is_place(word),
+        _ => false,
+    };
+    if let Some(left) = tree.walk().find(is_left) {
         let what: String = subject.print(&left).chars().take(60).collect();
         let why =
             refused.map_or(String::new(), |r| format!(" (rule {} of `{}`: {})", r.rule, r.system, r.because));
+        let named: Vec<String> = systems.iter().map(|s| format!("`{s}`")).collect();
+        let who = match named.len() {
+            1 => format!("The rule page {} leaves", named.concat()),
+            _ => format!("The rule pages {} leave", named.join(" and ")),
+        };
         return Err(format!(
-            "The rule pages `{STEPS}` and `{words}` leave `{what}` unwritten{why}. Mend yours, or take it away to use the one \
-             that ships."
+            "{who} `{what}` unwritten{why}. Mend yours, or take it away to use the one that ships."
         ));
     }
-    out.text = written(&subject, &body, &tree, true).map_err(|why| {
-        format!("What the rule pages `{STEPS}` and `{words}` make cannot be written: {why}.")
-    })?;
-    Ok(out)
+    Ok(Rewritten { body, subject, tree, includes, derivation: lines })
 }
 
 /// What a run on these terms may take. Pages take lists apart from the front, a level an item, and regions of many arrays have
@@ -122,19 +222,19 @@ fn written(subject: &Subject, body: &Body, functions: &Tree, is_cuda: bool) -> R
         };
         out.push('\n');
     }
-    Ok(out.lines().map(|l| folded(l) + "\n").collect())
+    Ok(out.lines().map(|l| folded(l, COLUMNS) + "\n").collect())
 }
 
-/// A line of at most [`COLUMNS`], gone on with below: behind a comma or before `&&` and `||`, as far outside as can be.
-fn folded(line: &str) -> String {
+/// A line of at most so many columns, gone on with below: behind a comma or before `&&` and `||`, as far outside as can be.
+fn folded(line: &str, columns: usize) -> String {
     let mut out = String::new();
     let mut line = line.to_owned();
     let indent = line.len() - line.trim_start().len();
     let opens = ["if (", "for (", "while ("].iter().any(|w| line.trim_start().starts_with(w));
     let deeper = if opens { 8 } else { 4 };
     let deeper = " ".repeat(indent + deeper);
-    while line.chars().count() > COLUMNS {
-        let Some(at) = fold(&line) else { break };
+    while line.chars().count() > columns {
+        let Some(at) = fold(&line, columns) else { break };
         let rest = line.split_off(at);
         out += &format!("{}\n", line.trim_end());
         line = format!("{deeper}{}", rest.trim_start());
@@ -143,17 +243,17 @@ fn folded(line: &str) -> String {
 }
 
 /// Where the rest of a line begins: not near its beginning, if it can be helped.
-fn fold(line: &str) -> Option<usize> {
+fn fold(line: &str, columns: usize) -> Option<usize> {
     let first = line.len() - line.trim_start().len();
-    fold_behind(line, first + COLUMNS / 3).or_else(|| fold_behind(line, first))
+    fold_behind(line, first + columns / 3, columns).or_else(|| fold_behind(line, first, columns))
 }
 
-fn fold_behind(line: &str, first: usize) -> Option<usize> {
+fn fold_behind(line: &str, first: usize, columns: usize) -> Option<usize> {
     let (mut depth, mut in_words) = (0i32, false);
     // how deep, and where; of several places as deep the last
     let mut best: Option<(i32, usize)> = None;
     for (at, c) in line.char_indices() {
-        if at > COLUMNS {
+        if at > columns {
             break;
         }
         match c {
@@ -172,7 +272,7 @@ fn fold_behind(line: &str, first: usize) -> Option<usize> {
             () if rest.starts_with(" && ") || rest.starts_with(" || ") => Some(at),
             () => None,
         };
-        if let Some(place) = place.filter(|&p| p <= COLUMNS) {
+        if let Some(place) = place.filter(|&p| p <= columns) {
             if best.is_none_or(|(d, _)| depth <= d) {
                 best = Some((depth, place));
             }
@@ -242,12 +342,12 @@ mod tests {
     #[test]
     fn long_lines_go_on_below() {
         let call = format!("    int x = f({});", ["argument"; 12].join(", "));
-        let text = folded(&call);
+        let text = folded(&call, COLUMNS);
         assert!(text.lines().count() == 2 && text.lines().all(|l| l.len() <= COLUMNS), "{text}");
         assert_eq!(text.replace("\n        ", " "), call);
         let launch = format!("    {}<<<a + 1, 256>>>({});", "k".repeat(60), ["argument"; 6].join(", "));
-        assert!(folded(&launch).contains("<<<a + 1, 256>>>("), "{}", folded(&launch));
+        assert!(folded(&launch, COLUMNS).contains("<<<a + 1, 256>>>("), "{}", folded(&launch, COLUMNS));
         let words = format!("    say(\"{}\");", "a, b ".repeat(30));
-        assert_eq!(folded(&words), words);
+        assert_eq!(folded(&words, COLUMNS), words);
     }
 }

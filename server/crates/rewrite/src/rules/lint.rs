@@ -17,7 +17,7 @@ pub(super) fn system(s: &RuleSystem, findings: &mut Vec<Finding>) {
     for rule in &s.rules {
         unbound(rule, findings);
         let inner = match &s.strategy {
-            Strategy::Together(inner) => inner,
+            Strategy::Together(inner) | Strategy::Planned(inner) => inner,
             other => other,
         };
         if !matches!(inner, Strategy::Once(_)) {

@@ -87,6 +87,9 @@ pub enum Strategy {
     /// Every rule of the system applies somewhere in the file and every launch of what it rewrites is rewritten, or none
     /// counts: a kernel with those who start it. Rules of one name count as one. Decided by who applies it to a file.
     Together(Box<Strategy>),
+    /// The loops meant are planned, and what puts the call of each into the program (`_Offloaded(…)`) is rewritten. Planned by who
+    /// applies it to a file.
+    Planned(Box<Strategy>),
     /// The first of them that applies.
     Or(Vec<Strategy>),
     /// Another system, with its own strategy.
@@ -197,6 +200,7 @@ impl Strategy {
             Strategy::Repeat(s) => format!("repeat({})", s.text()),
             Strategy::Try(s) => format!("try({})", s.text()),
             Strategy::Together(s) => format!("together({})", s.text()),
+            Strategy::Planned(s) => format!("planned({})", s.text()),
             Strategy::Then(all) | Strategy::Or(all) => {
                 let word = if matches!(self, Strategy::Or(_)) { "or" } else { "then" };
                 format!("{word}({})", all.iter().map(Strategy::text).collect::<Vec<_>>().join(", "))
@@ -221,6 +225,7 @@ impl Strategy {
             Strategy::Once(s) | Strategy::Repeat(s) | Strategy::Try(s) | Strategy::Together(s) => {
                 s.systems(out)
             }
+            Strategy::Planned(s) => s.systems(out),
             Strategy::Then(all) | Strategy::Or(all) => all.iter().for_each(|s| s.systems(out)),
             Strategy::System(n) => out.push(n),
             _ => {}
@@ -266,13 +271,14 @@ fn strategy(text: &str, at: &mut usize, depth: u32) -> Result<Strategy, String> 
         ("repeat", true) => Ok(Strategy::Repeat(one(parts)?)),
         ("try", true) => Ok(Strategy::Try(one(parts)?)),
         ("together", true) => Ok(Strategy::Together(one(parts)?)),
+        ("planned", true) => Ok(Strategy::Planned(one(parts)?)),
         ("then", true) => Ok(Strategy::Then(parts)),
         ("or", true) => Ok(Strategy::Or(parts)),
         ("", _) => Err("a strategy is expected: TopDown, BottomUp, FirstTop, once(…), repeat(…), try(…), \
-                        then(…, …), or(…, …), together(…) or the name of a system"
+                        then(…, …), or(…, …), together(…), planned(…) or the name of a system"
             .into()),
         (_, true) => Err(format!(
-            "there is no way `{word}` of combining strategies. There are: once, repeat, try, then, or, together"
+            "there is no way `{word}` of combining strategies. There are: once, repeat, try, then, or, together, planned"
         )),
         (name, false) => Ok(Strategy::System(name.into())),
     }

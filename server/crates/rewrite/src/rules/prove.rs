@@ -113,12 +113,6 @@ impl Asking<'_> {
             Guard::Unwritten(x, y) => self.of_both([x, y], b, |s, x, y| s.left_alone(x, y, false))?,
             Guard::Unused(x, y) => self.of_both([x, y], b, |s, x, y| s.left_alone(x, y, true))?,
             Guard::OnlyRead(x, y) => self.of_both([x, y], b, |s, x, y| s.only_read(x, y))?,
-            Guard::Extents(x, arrays, own) => {
-                let known = self.of(x, b, |s, x| s.extents(x))?;
-                b.bind(arrays, known.arrays);
-                b.bind(own, known.own);
-                known.because
-            }
 
             // what loops and statements do
             Guard::Inside(x) => self.of(x, b, |s, x| s.inside(x))?,

@@ -226,7 +226,7 @@ impl Run<'_> {
                 let (tree, _) = self.strategy(inner, system, tree);
                 (tree, true)
             }
-            Strategy::Together(inner) => self.strategy(inner, system, tree),
+            Strategy::Together(inner) | Strategy::Planned(inner) => self.strategy(inner, system, tree),
             Strategy::Then(all) => {
                 let (before, steps, emitted) =
                     (tree.clone(), self.derivation.steps.len(), self.emitted.len());

@@ -40,6 +40,8 @@ pub(super) struct Writer<'a> {
     pub is_cuda: bool,
     /// What goes wherever it stands, such as the marks of loops that are calls now.
     pub gone: Vec<Span>,
+    /// What stands where the program's own text stays, with names that are any expression of it; blocks around it have braces.
+    pub hole: Option<&'static str>,
     depth: Cell<u32>,
 }
 
@@ -88,6 +90,7 @@ impl<'a> Writer<'a> {
             brace_below: below > beside,
             is_cuda,
             gone: Vec::new(),
+            hole: None,
             depth: Cell::new(0),
         }
     }

@@ -3,54 +3,71 @@
 
 use analysis::Param;
 use base::Span;
-use term::{strength, BinOp, RecordId, TypeId, TypeKind};
+use term::{BinOp, RecordId, TypeId, TypeKind};
 
 use super::given::StandIn;
-use super::Host;
+use super::{of_type, Host};
 use crate::device::host_expr::{
     distance_text, kind_of, place_text, symbol_text, term_text, within, Named, Scope,
 };
 use crate::device::host_term::Term;
 use crate::device::places::{Place, Places};
 use crate::device::site::{closing, indentation, line_end, opening, stands_by_itself};
-use crate::device::{wrapped, wrapped_by};
-use crate::lines::Lines;
+use crate::limits::host_call::COLUMNS;
 use crate::plan::Plan;
-use crate::{HostEdit, HostHead};
+use crate::{HostEdit, HostHead, HostPages, Placed};
 
-/// The call, and what it needs before it.
+/// The call as it stands in the user's file, and what it needs before it.
 pub(crate) struct Call {
-    /// `!smooth_on_gpu(n, a, b)`
-    condition: String,
-    /// `double sum_on_gpu = sum;` and `sum = sum_on_gpu;`
-    before: Vec<String>,
-    after: Vec<String>,
+    placed: Placed,
     head: HostHead,
 }
 
+impl Call {
+    /// How pages placed it, a line for each step.
+    pub(crate) fn derivation(&self) -> &[String] {
+        &self.placed.derivation
+    }
+}
+
 impl Host<'_> {
-    /// `runs`: that the loop runs at all, where something may only be evaluated then.
-    pub(super) fn call(&self, name: &str, prototype: String, file_name: &str, runs: Option<String>) -> Call {
+    /// The call: `_Offloaded(name,params,words,kept,call,layouts,results)`, placed by pages. `runs`: that the loop runs at all, where
+    /// something may only be evaluated then.
+    pub(super) fn call(
+        &self,
+        name: &str,
+        file_name: &str,
+        runs: Option<Term>,
+        pages: &dyn HostPages,
+    ) -> Result<Call, String> {
         let plan = self.plan;
-        let values: Vec<String> = self.given.all.iter().map(|g| g.value.clone()).collect();
-        let indent = indentation(&plan.site).0.len();
-        let call = format!("{name}({})", wrapped(&values, indent + 6 + name.len(), "        "));
-        let condition = match runs {
-            Some(runs) => format!("!({runs} && {call})"),
-            None => format!("!{call}"),
+        let call = Term::call(name, self.given.all.iter().map(|g| Term::name(&g.value)).collect());
+        let call = match runs {
+            Some(runs) => Term::binary(BinOp::And, runs, call),
+            None => call,
         };
         let what = if self.kernel.dims.is_empty() { "the text" } else { "the loop" };
         let stand_ins = &self.given.stand_ins;
+        let offloaded = Term::head(
+            "_Offloaded",
+            vec![
+                Term::name(name),
+                Term::List(of_type(&self.given.all, |g| &g.in_c)),
+                Term::Words(format!("{file_name}; 0: {what} itself is to run")),
+                Term::List(stand_ins.iter().map(StandIn::declaration).collect()),
+                call,
+                Term::List(layouts(plan)),
+                Term::List(stand_ins.iter().map(StandIn::put_back).collect()),
+            ],
+        );
+        let indent = indentation(&plan.site).0.len();
+        let mut placed = pages.placed(&offloaded.to_string(), COLUMNS.saturating_sub(indent))?;
         let head = HostHead {
             function_at: plan.site.base_offset,
-            prototype: format!("/* {file_name}; 0: {what} itself is to run */\n{prototype}"),
+            prototype: std::mem::take(&mut placed.ahead),
+            includes: std::mem::take(&mut placed.includes),
         };
-        Call {
-            condition,
-            before: stand_ins.iter().map(StandIn::declaration).collect(),
-            after: stand_ins.iter().map(|s| format!("{} = {};", s.place, s.value)).collect(),
-            head,
-        }
+        Ok(Call { placed, head })
     }
 
     /// The loop's own comparison of the pointer that counts, before anything is subtracted from it.
@@ -63,7 +80,7 @@ impl Host<'_> {
     }
 
     /// That the loop runs at all, in the user's own words, where something is evaluated for the call that is there only then.
-    pub(super) fn runs(&self) -> Option<String> {
+    pub(super) fn runs(&self) -> Option<Term> {
         if !self.given.any_late() {
             return None;
         }
@@ -91,7 +108,7 @@ impl Host<'_> {
             let dims = self.kernel.dims.iter().filter(|d| is_early(&d.trips) == early);
             parts.extend(dims.map(|d| scope.positive(&d.trips)));
         }
-        (!parts.is_empty()).then(|| Term::all(BinOp::And, parts.into_iter()).c(strength::AND))
+        (!parts.is_empty()).then(|| Term::all(BinOp::And, parts.into_iter()))
     }
 }
 
@@ -100,48 +117,40 @@ pub(crate) fn edits(plan: &Plan<'_>, call: Call) -> (HostHead, Vec<HostEdit>) {
     let site = &plan.site;
     let eol = line_end(site.file_text);
     let (base, step) = indentation(site);
-    let mut out = Lines::new(&step);
-    let is_block = !call.before.is_empty() || !stands_by_itself(site);
-    if is_block {
-        out.open("{");
-    }
-    for line in &call.before {
-        out.line(line);
-    }
-    out.open(&format!("if ({}) {{", call.condition));
-    for line in layouts(plan) {
-        out.line(&line);
-    }
+    let Placed { before, behind, several, .. } = call.placed;
+    let is_block = several || !stands_by_itself(site);
+    let (open, close) = if is_block { ("{\n", "}\n") } else { ("", "") };
+    let inner = if is_block { step.as_str() } else { "" };
+    let before = open.to_owned() + &indented(&before, inner, &step);
+    let behind = indented(&behind, inner, &step) + close;
     let (open_at, own_line) = opening(site);
-    let mut before = indented(out.text(), &base);
+    let mut before = indented(&before, &base, "");
     if !own_line {
         // The loop's own indentation stands before the first line already, and must stand before the loop again.
         before = format!("{}{base}", &before[base.len().min(before.len())..]);
     }
-    let inner = if is_block { format!("{base}{step}") } else { base.clone() };
-    let mut after = match call.after.is_empty() {
-        true => format!("\n{inner}}}"),
-        false => {
-            let back: String = call.after.iter().map(|l| format!("\n{inner}{step}{l}")).collect();
-            format!("\n{inner}}} else {{{back}\n{inner}}}")
-        }
-    };
-    if is_block {
-        after.push_str(&format!("\n{base}}}"));
-    }
+    let behind = format!("\n{}", indented(&behind, &base, "").trim_end());
     let edit =
         |from: usize, text: &str| HostEdit { span: Span::new(from, from), text: text.replace('\n', eol) };
-    (call.head, vec![edit(open_at, &before), edit(closing(site), &after)])
+    (call.head, vec![edit(open_at, &before), edit(closing(site), &behind)])
 }
 
-/// Every line but directives and empty ones moved right.
-fn indented(text: &str, base: &str) -> String {
+/// What pages indent a level by.
+const LEVEL: &str = "    ";
+
+/// Every line but directives and empty ones moved right, and its own levels written as others.
+fn indented(text: &str, base: &str, step: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
+        let mut rest = line;
         if !line.is_empty() && !line.starts_with('#') {
             out.push_str(base);
+            while let Some(deeper) = rest.strip_prefix(LEVEL).filter(|_| !step.is_empty()) {
+                out.push_str(step);
+                rest = deeper;
+            }
         }
-        out.push_str(line);
+        out.push_str(rest);
         out.push('\n');
     }
     out
@@ -165,8 +174,8 @@ fn tag(plan: &Plan<'_>, r: RecordId) -> Option<String> {
     is_tag.then(|| format!("struct {name}"))
 }
 
-/// Statements that do not compile where a struct is not laid out here as in the kernel.
-fn layouts(plan: &Plan<'_>) -> Vec<String> {
+/// That structs are laid out as in the kernel, which a compiler is to see: `_Layout(same)`.
+fn layouts(plan: &Plan<'_>) -> Vec<Term> {
     let types = &plan.body.types;
     let mut records: Vec<RecordId> = Vec::new();
     let scalars = plan.kernels.iter().flat_map(|k| &k.scalars).map(|s| s.ty);
@@ -179,18 +188,18 @@ fn layouts(plan: &Plan<'_>) -> Vec<String> {
             _ => {}
         }
     }
-    let text = |r: &RecordId| {
+    let same = |r: &RecordId| {
         let (record, layout, name) = (types.record(*r), types.layout(*r)?, tag(plan, *r)?);
-        let mut same = vec![format!("sizeof({name}) == {}", layout.size)];
-        let members = record.fields.iter().flatten().zip(&layout.members);
-        same.extend(members.map(|(f, m)| format!("__builtin_offsetof({name}, {}) == {}", f.name, m.bit / 8)));
-        let start = "(void)sizeof(char[";
-        Some(format!(
-            "{start}{} ? 1 : -1]); /* as in the kernel */",
-            wrapped_by(&same, " &&", start.len(), "    ")
-        ))
+        let is = |what, value: u64| Term::binary(BinOp::Eq, what, Term::Int(value.into()));
+        let size = is(Term::head("SizeOfType", vec![Term::name(&name)]), layout.size);
+        let members = record.fields.iter().flatten().zip(&layout.members).map(|(f, m)| {
+            let at = Term::call("__builtin_offsetof", vec![Term::name(&name), Term::name(&f.name)]);
+            is(at, m.bit / 8)
+        });
+        let same = Term::all(BinOp::And, std::iter::once(size).chain(members));
+        Some(Term::head("_Layout", vec![same]))
     };
-    records.iter().filter_map(text).collect()
+    records.iter().filter_map(same).collect()
 }
 
 /// The edits of all heads: one for each place between the file's declarations, each thing once where it is seen.
@@ -208,7 +217,13 @@ pub(crate) fn heads(file: &str, heads: &[&HostHead]) -> Vec<HostEdit> {
     let eol = line_end(file);
     let mut out = Vec::new();
     for (place, heads) in &at {
-        let mut text: String = heads.iter().map(|h| h.prototype.as_str()).collect();
+        let mut includes: Vec<String> = heads.iter().flat_map(|h| &h.includes).cloned().collect();
+        includes.sort();
+        includes.dedup();
+        let lines = includes.iter().map(|h| format!("#include {h}"));
+        let lines = lines.filter(|l| !file.lines().any(|own| own.trim() == l));
+        let mut text: String = lines.map(|l| l + "\n").collect();
+        text.extend(heads.iter().map(|h| h.prototype.as_str()));
         if place.at > 0 && !file[..place.at].ends_with(['\n', '\r']) {
             text.insert(0, '\n');
         }

@@ -26,8 +26,8 @@ pub(crate) struct Given {
 
 /// A result's place that has no address in C (`register`, a bit-field): a variable stands for it during the call.
 pub(crate) struct StandIn {
-    /// `double sum_on_gpu`
-    declared: String,
+    /// `double`
+    ty: String,
     pub(crate) name: String,
     pub(crate) place: String,
     /// What is then put there.
@@ -37,11 +37,13 @@ pub(crate) struct StandIn {
 }
 
 impl StandIn {
-    pub(crate) fn declaration(&self) -> String {
-        match self.is_read {
-            true => format!("{} = {};", self.declared, self.place),
-            false => format!("{};", self.declared),
-        }
+    /// `double sum_on_gpu = sum;`
+    pub(crate) fn declaration(&self) -> Term {
+        Term::declared(&self.name, &self.ty, self.is_read.then(|| Term::name(&self.place)))
+    }
+    /// `sum = sum_on_gpu;`
+    pub(crate) fn put_back(&self) -> Term {
+        Term::name(&self.place).assign(Term::name(&self.value))
     }
 }
 
@@ -387,9 +389,9 @@ impl<'p> Givens<'p> {
                     wish.push('_');
                 }
                 let name = names.fresh(&format!("{wish}{}", crate::ON_GPU));
-                let declared = format!("{} {name}", declared[0].trim_end_matches('*'));
+                let ty = declared[0].trim_end_matches('*').to_owned();
                 let value = format!("{first}{name}");
-                self.stand_ins.push(StandIn { declared, name: name.clone(), place, value, is_read });
+                self.stand_ins.push(StandIn { ty, name: name.clone(), place, value, is_read });
                 format!("&{name}")
             }
         };

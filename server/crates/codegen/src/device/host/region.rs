@@ -58,7 +58,7 @@ pub(crate) fn text(
     first.extend(launches);
     let launches = pages.written(Some(outer.target), &Term::List(first).to_string())?;
     let own = pages.written(Some(outer.target), &Term::List(own).to_string())?;
-    let (stand_in, prototype) = in_c(&name, &whole.given.all, pages)?;
+    let stand_in = in_c(&name, &whole.given.all, pages)?;
     let mut includes = launches.includes;
     includes.extend(own.includes);
     includes.extend(whole.helpers.apart.get().then(|| "<stdint.h>".to_owned()));
@@ -66,7 +66,9 @@ pub(crate) fn text(
     includes.sort();
     includes.dedup();
     let runs = whole.region_runs(plan.region)?;
-    let derivation = launches.derivation.into_iter().chain(own.derivation).collect();
+    let call = whole.call(&name, file_name, runs, pages)?;
+    let written = launches.derivation.into_iter().chain(own.derivation);
+    let derivation = call.derivation().iter().cloned().chain(written).collect();
     Ok(Some(HostText {
         functions: format!(
             "{}{}\n\n{}\n{}",
@@ -77,7 +79,7 @@ pub(crate) fn text(
         ),
         stand_in,
         includes,
-        call: whole.call(&name, prototype, file_name, runs),
+        call,
         derivation,
     }))
 }
@@ -251,15 +253,15 @@ impl Host<'_> {
 
     /// That the region's first loop runs, in the user's own words, where something is evaluated for the call that is there only
     /// then.
-    fn region_runs(&self, region: &Region) -> Result<Option<String>, String> {
+    fn region_runs(&self, region: &Region) -> Result<Option<Term>, String> {
         if !self.given.any_late() {
             return Ok(None);
         }
         let runs = region.sure.iter().find_map(|s| match s {
-            Surely::Holds(t) => Some(self.c.at(*t, strength::AND)),
+            Surely::Holds(t) => Some(Term::Name(self.c.at(*t, strength::AND))),
             Surely::Compared { relation, lower, bound, offset: 0, .. } => {
-                let bound = bound.map_or("0".to_owned(), |b| term_text(&self.c, b));
-                Some(format!("{} {} {bound}", term_text(&self.c, *lower), relation.symbol()))
+                let place = |t| Term::Name(term_text(&self.c, t));
+                Some(Term::binary(*relation, place(*lower), bound.map_or(Term::Int(0), place)))
             }
             _ => None,
         });
