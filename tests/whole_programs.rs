@@ -152,8 +152,11 @@ fn built(
 /// The same words, and numbers that differ by no more than `tolerance` of them.
 fn alike(original: &str, rewritten: &str, tolerance: f64) {
     assert!(original.lines().count() > 8, "{original}");
+    fn words(line: &str) -> impl Iterator<Item = &str> + Clone {
+        line.split([' ', ',']).filter(|w| !w.is_empty())
+    }
     for (a, b) in original.lines().zip(rewritten.lines()) {
-        let (words, others) = (a.split_whitespace(), b.split_whitespace());
+        let (words, others) = (words(a), words(b));
         let same = words.clone().count() == others.clone().count()
             && words.zip(others).all(|(a, b)| match (a.parse::<f64>(), b.parse::<f64>()) {
                 _ if a == b => true,
