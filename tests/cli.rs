@@ -96,6 +96,7 @@ fn json_is_as_promised() {
         "function",
         "verdict",
         "conditions",
+        "cost",
         "private",
         "reductions",
         "dependences",

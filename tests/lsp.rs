@@ -527,3 +527,48 @@ fn transformations_are_offered_and_made_when_resolved() {
     }
     assert_eq!(client.finish(), Some(0));
 }
+
+#[test]
+fn all_that_is_worth_it_is_one_edit_to_look_at() {
+    let text = "void f(int n, double *restrict a, double *restrict b)\n{\n    for (int i = 0; i < n; i++)\n        a[i] = 2.0 * b[i];\n    \
+                if (n > 5)\n        return;\n    for (int i = 0; i < n; i++)\n        b[i] = a[i] + 1.0;\n}\n\
+                double g(int n, double *a)\n{\n    for (int i = 1; i < n; i++)\n        a[i] = a[i - 1] * a[i];\n    double s = 0.0;\n    \
+                for (int i = 0; i < n; i++)\n        s += a[i] * a[i];\n    return s;\n}\n";
+    let mut caps = full_caps();
+    caps["workspace"]["workspaceEdit"]["changeAnnotationSupport"] = json!({"groupsOnLabel": true});
+    let mut client = Client::start(&caps);
+    client.open(URI, text);
+    let actions = client.actions(URI, 0, 6);
+    let titles: Vec<&str> = actions.iter().filter_map(|a| a["title"].as_str()).collect();
+    assert!(titles.iter().all(|t| t.len() < 60), "{titles:?}");
+    let of = |title: &str| {
+        actions.iter().find(|a| a["title"] == title).cloned().unwrap_or_else(|| panic!("{titles:?}"))
+    };
+    let here = client.request("codeAction/resolve", of("Offload all that is worth it in this function"));
+    let everywhere = client.request("codeAction/resolve", of("Offload all that is worth it in this file"));
+    for (resolved, kernels) in [(here, 2), (everywhere, 3)] {
+        let edit = &resolved["edit"];
+        let annotation = &edit["changeAnnotations"]["offload"];
+        assert_eq!(annotation["needsConfirmation"], true, "{resolved:#}");
+        let said = annotation["description"].as_str().unwrap_or_default();
+        assert_eq!(said.contains("line 12: Loop is sequential"), kernels == 3, "{said}");
+        let changes = edit["documentChanges"].as_array().expect("changes");
+        let annotated = changes.iter().all(|c| {
+            let edits = c["edits"].as_array().into_iter().flatten();
+            c["annotationId"] == "offload"
+                || edits.clone().count() > 0 && edits.clone().all(|e| e["annotationId"] == "offload")
+        });
+        assert!(annotated, "{resolved:#}");
+        let mut texts = HashMap::from([(URI.to_owned(), text.to_owned())]);
+        apply(edit, &mut texts);
+        assert_eq!(texts.len(), 1 + kernels, "{resolved:#}");
+        assert_eq!(texts[URI].matches("_on_gpu(").count(), 2 * kernels, "{}", texts[URI]);
+    }
+    // on a loop nothing of it is offered
+    let on_loop = client.actions(URI, 2, 6);
+    assert!(
+        on_loop.iter().all(|a| !a["title"].as_str().unwrap_or_default().contains("worth")),
+        "{on_loop:#?}"
+    );
+    assert_eq!(client.finish(), Some(0));
+}

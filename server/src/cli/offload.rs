@@ -21,6 +21,12 @@ pub struct OffloadArgs {
     /// All loops that carry a mark; the default
     #[arg(long)]
     marked: bool,
+    /// All loops that are worth it, as far out as they can be; the others are listed with what stands against them
+    #[arg(long, conflicts_with_all = ["loop_lines", "marked"])]
+    worth: bool,
+    /// With `--worth`: those of this function alone
+    #[arg(long, value_name = "NAME", requires = "worth")]
+    function: Option<String>,
     /// Folder for the new files; it is made if need be
     #[arg(long, value_name = "DIR", default_value = "warpwright-out", conflicts_with = "in_place")]
     out: PathBuf,
@@ -53,6 +59,7 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
     let mut report = reader.analyze(input, &memo)?;
     report.ask = report.ask.with_pages(&rules::pages_near(&args.file)?);
     let which = match args.loop_lines.as_slice() {
+        [] if args.worth => ide::Which::Worth(args.function.clone()),
         [] => ide::Which::Marked,
         [line] => ide::Which::Line(*line),
         lines => ide::Which::Lines(lines.to_vec()),
@@ -103,6 +110,10 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
     for text in &done.notes {
         told.print(&format!("note: {text}\n"))?;
     }
+    for l in &done.left_out {
+        let inside = if l.around { "only loops in it are offloaded" } else { "left as it is" };
+        told.print(&format!("line {}, in `{}`: {inside}. {}\n", l.line, l.function, l.reason))?;
+    }
     for line in done.loops.iter().filter(|_| args.explain).flat_map(|l| &l.derivation) {
         told.note(line);
     }
@@ -119,6 +130,7 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
         loops: done.loops.iter().map(offloaded_loop).collect(),
         notes: done.notes.clone(),
         build_flags: done.build_flags.iter().map(|f| (*f).to_owned()).collect(),
+        left_out: done.left_out.iter().map(left_out).collect(),
         checks: checks.map(|all| all.iter().map(check).collect()),
         ..answer(args, written)
     })?;
@@ -135,8 +147,13 @@ fn answer(args: &OffloadArgs, written: Vec<wire::Written>) -> wire::Offloading {
         loops: Vec::new(),
         notes: Vec::new(),
         build_flags: Vec::new(),
+        left_out: Vec::new(),
         checks: None,
     }
+}
+
+fn left_out(l: &ide::LeftOut) -> wire::LeftOut {
+    wire::LeftOut { line: l.line, function: l.function.clone(), around: l.around, reason: l.reason.clone() }
 }
 
 /// Writes host and kernels into a folder, all or nothing. What is there is replaced only if it came of the same file and

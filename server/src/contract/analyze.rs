@@ -105,7 +105,23 @@ pub fn loop_of(l: &ide::LoopReport) -> wire::Loop {
         obstacles: obstacles.collect(),
         thread_map,
         offload,
+        cost: l.cost.as_ref().map(cost_of),
         enabling: None,
+    }
+}
+
+fn cost_of(c: &ide::Cost) -> wire::Cost {
+    let amount = |a: &Option<ide::Amount>| {
+        a.as_ref().map(|a| match a {
+            ide::Amount::Exactly(n) => wire::Amount::Number(*n),
+            ide::Amount::Text(t) => wire::Amount::Expression(t.clone()),
+        })
+    };
+    wire::Cost {
+        operations: amount(&c.operations),
+        bytes_to_device: amount(&c.to_device),
+        bytes_from_device: amount(&c.from_device),
+        launches: amount(&c.launches),
     }
 }
 

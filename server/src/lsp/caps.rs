@@ -22,6 +22,8 @@ pub struct Caps {
     pub action_preferred: bool,
     pub document_changes: bool,
     pub creates_files: bool,
+    /// Whether changes may be annotated, for the user to look at before they are made.
+    pub annotates: bool,
     pub applies_edits: bool,
     pub configuration: bool,
     pub watches_files: bool,
@@ -71,6 +73,7 @@ impl Caps {
             creates_files: edit
                 .resource_operations
                 .is_some_and(|o| o.contains(&lsp::ResourceOperationKind::Create)),
+            annotates: edit.change_annotation_support.is_some(),
             applies_edits: yes(workspace.apply_edit),
             configuration: yes(workspace.configuration),
             watches_files: watched.is_some_and(|w| yes(w.dynamic_registration)),

@@ -32,7 +32,12 @@ pub struct Plan {
     version: i32,
     edits: Vec<lsp::TextEdit>,
     pub create: Vec<NewFile>,
+    /// What the user is to see before it is applied, where it changes many places.
+    look_at: Option<lsp::ChangeAnnotation>,
 }
+
+/// Names the annotation that all changes of a plan have.
+const ANNOTATION: &str = "offload";
 
 /// Puts an edit of `view`'s text into LSP's words.
 pub fn plan(edit: &ide::WorkspaceEdit, view: &View, caps: &Caps) -> Result<Plan, String> {
@@ -51,7 +56,14 @@ pub fn plan(edit: &ide::WorkspaceEdit, view: &View, caps: &Caps) -> Result<Plan,
     for file in &edit.create {
         create.extend(place(file, view)?);
     }
-    Ok(Plan { document: view.uri.clone(), version: view.version, edits, create })
+    let many = edit.create.len() > 1 || !edit.left_out.is_empty();
+    let look_at = (many && caps.annotates).then(|| lsp::ChangeAnnotation {
+        label: "Offload to the GPU".to_owned(),
+        needs_confirmation: Some(true),
+        description: (!edit.left_out.is_empty())
+            .then(|| format!("Other loops stay as they are: {}", edit.left_out.join(" "))),
+    });
+    Ok(Plan { document: view.uri.clone(), version: view.version, edits, create, look_at })
 }
 
 /// Where a new file goes: beside the document, under a name that is free. `None`: it is there already, word for word.
@@ -88,17 +100,20 @@ impl Plan {
             let changes = HashMap::from([(self.document.clone(), self.edits.clone())]);
             return lsp::WorkspaceEdit { changes: Some(changes), ..Default::default() };
         }
-        let document = edit_of(self.document.clone(), Some(self.version), self.edits.clone());
+        let document = self.edit_of(self.document.clone(), Some(self.version), self.edits.clone());
         let changes = if client_creates(caps) && !self.create.is_empty() {
             let mut operations = Vec::new();
             for file in &self.create {
                 let options =
                     lsp::CreateFileOptions { overwrite: Some(false), ignore_if_exists: Some(false) };
-                let create =
-                    lsp::CreateFile { uri: file.uri.clone(), options: Some(options), annotation_id: None };
+                let create = lsp::CreateFile {
+                    uri: file.uri.clone(),
+                    options: Some(options),
+                    annotation_id: self.annotation(),
+                };
                 operations.push(lsp::DocumentChangeOperation::Op(lsp::ResourceOp::Create(create)));
                 let all = lsp::TextEdit { range: lsp::Range::default(), new_text: file.text.clone() };
-                operations.push(lsp::DocumentChangeOperation::Edit(edit_of(
+                operations.push(lsp::DocumentChangeOperation::Edit(self.edit_of(
                     file.uri.clone(),
                     None,
                     vec![all],
@@ -109,7 +124,32 @@ impl Plan {
         } else {
             lsp::DocumentChanges::Edits(vec![document])
         };
-        lsp::WorkspaceEdit { document_changes: Some(changes), ..Default::default() }
+        let look_at = self.look_at.iter().map(|a| (ANNOTATION.to_owned(), a.clone()));
+        lsp::WorkspaceEdit {
+            document_changes: Some(changes),
+            change_annotations: self.look_at.is_some().then(|| look_at.collect()),
+            ..Default::default()
+        }
+    }
+
+    fn annotation(&self) -> Option<lsp::ChangeAnnotationIdentifier> {
+        self.look_at.is_some().then(|| ANNOTATION.to_owned())
+    }
+
+    fn edit_of(
+        &self,
+        uri: lsp::Uri,
+        version: Option<i32>,
+        edits: Vec<lsp::TextEdit>,
+    ) -> lsp::TextDocumentEdit {
+        let annotated = |text_edit: lsp::TextEdit| match self.annotation() {
+            None => lsp::OneOf::Left(text_edit),
+            Some(annotation_id) => lsp::OneOf::Right(lsp::AnnotatedTextEdit { text_edit, annotation_id }),
+        };
+        lsp::TextDocumentEdit {
+            text_document: lsp::OptionalVersionedTextDocumentIdentifier { uri, version },
+            edits: edits.into_iter().map(annotated).collect(),
+        }
     }
 
     /// Writes the new files, all or none.
@@ -141,13 +181,6 @@ pub fn take_back(written: &[PathBuf]) {
         if let Err(e) = std::fs::remove_file(path) {
             tracing::warn!("{} could not be removed again: {e}", path.display());
         }
-    }
-}
-
-fn edit_of(uri: lsp::Uri, version: Option<i32>, edits: Vec<lsp::TextEdit>) -> lsp::TextDocumentEdit {
-    lsp::TextDocumentEdit {
-        text_document: lsp::OptionalVersionedTextDocumentIdentifier { uri, version },
-        edits: edits.into_iter().map(lsp::OneOf::Left).collect(),
     }
 }
 

@@ -13,6 +13,7 @@ mod actions;
 mod ask;
 mod check;
 mod codes;
+mod cost;
 mod diagnostic;
 mod document;
 mod enabling;
@@ -41,6 +42,7 @@ mod units;
 mod verify;
 mod views;
 mod words;
+mod worth;
 
 #[cfg(test)]
 mod tests;
@@ -53,6 +55,7 @@ pub use analysis::Requests;
 pub use ask::Ask;
 pub use check::{check, deepen, known, warm, warm_at, Cancelled, Findings, LoopFinding, Tier};
 pub use codes::{codes, explain, Code};
+pub use cost::{Amount, Cost};
 pub use diagnostic::{Diagnostic, Related, Severity, Tag};
 pub(crate) use diagnostic::{Evidence, Fact};
 pub use document::{Choice, Doc, Language, Options, Parts, Standard, Taken, Target, LANGUAGES};
@@ -87,3 +90,4 @@ pub use verify::{
     Verifier, VerifyCase, VerifyOptions, VerifyReport,
 };
 pub use views::{show_all_dependences, show_call_graph, show_dependences, show_terms, View};
+pub use worth::LeftOut;

@@ -1,5 +1,20 @@
 //! How far this room goes in one thing before it says that it stops there: each limit with its reason, by the file that keeps it.
 
+/// Of `cost` and `worth`.
+pub(crate) mod cost {
+    /// Iterations that must run at once: threads of a warp on every GPU of today, of which one alone keeps a hundredth of it busy.
+    pub(crate) const LEAST_ITERATIONS: u64 = 32;
+    /// Operations of a loop that is offloaded by itself: allocation, copies, launch and release take some ten microseconds at
+    /// the least, in which a core of the host makes so many.
+    pub(crate) const LEAST_OPERATIONS: u64 = 10_000;
+    /// Bytes that the bus brings while a core of the host makes one operation on data in memory: with fewer operations to the
+    /// byte the copies alone take longer than the loop.
+    pub(crate) const BYTES_AN_OPERATION: u64 = 16;
+    /// Depth of terms whose operations are counted, those of functions called too; ten times as many bytes of an expression are
+    /// shown.
+    pub(crate) const LONGEST: u32 = 60;
+}
+
 /// Of `enabling`.
 pub(crate) mod enabling {
     /// Steps of a sequence at most.

@@ -18,6 +18,7 @@ use crate::plans::{with_plan_at, NoKernel, OffloadSite, IN_A_MACRO, NOT_FROM_C};
 use crate::region_plan::with_region;
 use crate::units::{units, Unit};
 use crate::words;
+use crate::worth::LeftOut;
 use crate::{Ask, Doc, FileEdit, Language, NewFile, WorkspaceEdit};
 
 /// Which loops to offload.
@@ -33,6 +34,8 @@ pub enum Which {
     Marked,
     /// Likewise in the function of this name.
     MarkedIn(String),
+    /// All that is worth it: of the function of this name, or of the whole document.
+    Worth(Option<String>),
 }
 
 /// A rewritten document.
@@ -45,6 +48,8 @@ pub struct Offloaded {
     pub loops: Vec<OffloadedLoop>,
     /// What the user should know, a sentence each: loops left out and why, last bits that may differ.
     pub notes: Vec<String>,
+    /// With [`Which::Worth`]: the other loops, in textual order.
+    pub left_out: Vec<LeftOut>,
     /// Compiler options without which results may differ in the last bits, such as `-fmad=false`.
     pub build_flags: Vec<&'static str>,
 }
@@ -107,11 +112,12 @@ pub fn offload(ask: &Ask, findings: &Findings, which: &Which) -> Result<Offloade
             return Err(Refused::Because(format!("No loop begins on line {line}.")));
         }
     }
-    let chosen = choose(findings, which);
+    let chosen = choose(ask, findings, which);
     if chosen.is_empty() {
         return Err(match which {
             Which::Key(_) | Which::Lines(_) => Refused::Stale,
             Which::Line(line) => Refused::Because(format!("No loop begins on line {line}.")),
+            Which::Worth(_) => Refused::Because(none_worth(&crate::units::worth(ask, findings, which).1)),
             Which::Marked => Refused::Because(format!("No loop is marked. {TO_MARK}")),
             Which::MarkedIn(name) => {
                 Refused::Because(format!("No loop is marked in the function `{name}`. {TO_MARK}"))
@@ -121,10 +127,20 @@ pub fn offload(ask: &Ask, findings: &Findings, which: &Which) -> Result<Offloade
     let mut work = Work::new(ask);
     let mut left_out: Vec<String> = Vec::new();
     // all are planned on the text as it stands: no loop sees what another became
-    let units = units(ask, findings, which);
+    let (units, mut others) = match which {
+        Which::Worth(_) => crate::units::worth(ask, findings, which),
+        _ => (units(ask, findings, which), Vec::new()),
+    };
+    if units.is_empty() {
+        return Err(Refused::Because(none_worth(&others)));
+    }
     for unit in &units {
         match work.one(findings, unit) {
             Ok(()) => {}
+            Err(Refused::Because(reason)) if matches!(which, Which::Worth(_)) => {
+                let function = unit.first.report().function.clone();
+                others.push(LeftOut { line: unit.first.line(), function, around: false, reason });
+            }
             Err(Refused::Because(why)) if units.len() > 1 => {
                 left_out.push(format!("The loop on line {} is left as it is. {why}", unit.first.line()));
             }
@@ -132,9 +148,14 @@ pub fn offload(ask: &Ask, findings: &Findings, which: &Which) -> Result<Offloade
         }
     }
     if work.loops.is_empty() {
-        return Err(Refused::Because(left_out.join(" ")));
+        return Err(Refused::Because(match which {
+            Which::Worth(_) => none_worth(&others),
+            _ => left_out.join(" "),
+        }));
     }
-    let offloaded = work.finish(left_out)?;
+    let mut offloaded = work.finish(left_out)?;
+    others.sort_by_key(|l| l.line);
+    offloaded.left_out = others;
     recheck(doc, &offloaded)?;
     Ok(offloaded)
 }
@@ -148,8 +169,22 @@ pub(crate) fn offload_unit(ask: &Ask, findings: &Findings, unit: &Unit) -> Resul
     Ok(offloaded)
 }
 
+/// Why none of the loops is worth it.
+fn none_worth(left_out: &[LeftOut]) -> String {
+    let why = left_out.iter().map(|l| format!(" Line {}, in `{}`: {}", l.line, l.function, l.reason));
+    format!("No loop here is worth an offload.{}", why.collect::<String>())
+}
+
 /// The loops meant, none inside another.
-pub(crate) fn choose<'a>(findings: &'a Findings, which: &Which) -> Vec<&'a LoopFinding> {
+pub(crate) fn choose<'a>(ask: &Ask, findings: &'a Findings, which: &Which) -> Vec<&'a LoopFinding> {
+    match which {
+        Which::Worth(function) => crate::worth::choice(ask, findings, function.as_deref()).loops,
+        which => named(findings, which),
+    }
+}
+
+/// The loops that keys, lines or marks name, none inside another.
+pub(crate) fn named<'a>(findings: &'a Findings, which: &Which) -> Vec<&'a LoopFinding> {
     let all = match which {
         Which::Key(key) => findings.by_key(key).into_iter().collect(),
         Which::Line(line) => findings.on_line(*line).into_iter().collect(),
@@ -159,6 +194,7 @@ pub(crate) fn choose<'a>(findings: &'a Findings, which: &Which) -> Vec<&'a LoopF
             all
         }
         Which::Marked => findings.marked().collect::<Vec<_>>(),
+        Which::Worth(_) => Vec::new(),
         Which::MarkedIn(name) => findings.marked().filter(|l| l.report().function == *name).collect(),
     };
     let mut chosen: Vec<&LoopFinding> = Vec::new();
@@ -320,9 +356,11 @@ impl<'a> Work<'a> {
             edit: WorkspaceEdit {
                 create: self.outputs.into_iter().map(file).collect(),
                 edits: vec![FileEdit { file: None, edits }],
+                left_out: Vec::new(),
             },
             loops: self.loops,
             notes: self.notes,
+            left_out: Vec::new(),
             build_flags,
         })
     }

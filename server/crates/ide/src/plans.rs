@@ -14,6 +14,7 @@ use base::CancelToken;
 use rustc_hash::FxHasher;
 use term::{Op, SymbolId};
 
+use crate::cost::Cost;
 use crate::function_view::FunctionView;
 use crate::kernels::called;
 use crate::limits::plans::{
@@ -51,6 +52,7 @@ pub(crate) enum Planned {
 pub(crate) struct Shared {
     pub kernels: usize,
     pub back: Vec<Back>,
+    pub cost: Cost,
 }
 
 /// A result of a kernel that comes back in every round of a loop that stays on the host.
@@ -108,6 +110,7 @@ pub(crate) struct Outline {
     pub band: Option<(Vec<LoopId>, usize)>,
     /// Where the copies of arrays begin, of those where it is a number.
     pub firsts: Vec<(SymbolId, i128)>,
+    pub cost: Cost,
     /// Made when it is first asked for.
     pub mappings: OnceLock<Option<Arc<words::Mappings>>>,
     /// Whether rule pages optimise the kernel; likewise.
@@ -254,6 +257,7 @@ impl FunctionView<'_> {
                 let shared = |plan: &codegen::RegionPlan, view: &FunctionView| Shared {
                     kernels: plan.nests.len(),
                     back: back(plan, view, self.body()),
+                    cost: Cost::of_region(view, plan),
                 };
                 match with_region(self, id, &statements, &site, &self.ask.cancel, &counted, shared) {
                     Ok(shared) => Planned::Together(Arc::new(shared)),
@@ -299,6 +303,7 @@ impl Outline {
                 axes: Vec::new(),
                 band: None,
                 firsts: Vec::new(),
+                cost: Cost::of(view, plan),
                 mappings: OnceLock::new(),
                 optimizable: OnceLock::new(),
             };
@@ -312,6 +317,7 @@ impl Outline {
             axes: kernel.dims.iter().map(|d| (d.axis, d.index)).collect(),
             band: band.zip(lanes).filter(|_| rows),
             firsts: firsts.collect(),
+            cost: Cost::of(view, plan),
             mappings: OnceLock::new(),
             optimizable: OnceLock::new(),
         }

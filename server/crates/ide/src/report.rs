@@ -4,6 +4,7 @@
 
 use analysis::{Condition, Dependence, LoopId, Obstacle};
 
+use crate::cost::Cost;
 use crate::function_view::FunctionView;
 use crate::lints::is_parallel;
 use crate::plans::Planned;
@@ -42,6 +43,8 @@ pub struct LoopReport {
     pub thread_map: Option<ThreadMapReport>,
     /// Whether a kernel can be made; `None` where the loop does not run at once as it stands.
     pub offload: Option<OffloadReport>,
+    /// Of an offload that is possible.
+    pub cost: Option<Cost>,
 }
 
 /// Whether "Offload to GPU" makes a kernel.
@@ -126,6 +129,11 @@ pub(crate) fn loop_report(view: &FunctionView, id: LoopId) -> LoopReport {
         !is_parallel(l) && may_hold_nests(view, id) && matches!(view.planned(id), Planned::Together(_));
     let may_run = is_parallel(l) || thread_map.is_some() || together;
     let offload = may_run.then(|| OffloadReport { refused: view.refusal(id).map(|why| why.to_string()) });
+    let cost = may_run.then(|| match view.planned(id) {
+        Planned::Kernel(outline) => Some(outline.cost.clone()),
+        Planned::Together(shared) => Some(shared.cost.clone()),
+        Planned::No(_) => None,
+    });
     let (start, end) = (view.line_column(span.start), view.line_column(span.end));
     LoopReport {
         line: start.line,
@@ -159,6 +167,7 @@ pub(crate) fn loop_report(view: &FunctionView, id: LoopId) -> LoopReport {
         obstacles: l.obstacles.iter().map(|o| obstacle_report(view, o)).collect(),
         thread_map,
         offload,
+        cost: cost.flatten(),
     }
 }
 

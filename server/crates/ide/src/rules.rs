@@ -167,6 +167,7 @@ pub fn apply_rules(
         edit: WorkspaceEdit {
             create: create.collect(),
             edits: vec![FileEdit { file: None, edits: done.edits.clone() }],
+            left_out: Vec::new(),
         },
         text: done.text,
         checked,

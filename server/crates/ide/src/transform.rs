@@ -11,7 +11,7 @@ use text::EditSet;
 use crate::check::{check, Findings, LoopFinding, Tier};
 use crate::function_view::FunctionView;
 use crate::limits::transform::{CASES, STEPS};
-use crate::offload::{choose, first_reject, rejects};
+use crate::offload::{first_reject, named, rejects};
 use crate::verify::{same, Sameness, VerifyOptions};
 use crate::{words, Ask, Doc, FileEdit, Refused, Settings, Which, WorkspaceEdit};
 
@@ -81,7 +81,7 @@ pub(crate) fn site<'a>(
 }
 
 fn one_loop<'a>(findings: &'a Findings, which: &Which) -> Result<&'a LoopFinding, Refused> {
-    match (choose(findings, which).first(), which) {
+    match (named(findings, which).first(), which) {
         (Some(l), _) => Ok(l),
         (None, Which::Line(line)) => Err(Refused::Because(format!("No loop begins on line {line}."))),
         (None, _) => Err(Refused::Stale),
@@ -110,7 +110,7 @@ pub fn transform(
         };
         let (text, checked) = checked(&view, &enabling.edits)?;
         let edits = vec![FileEdit { file: None, edits: enabling.edits.clone() }];
-        let edit = WorkspaceEdit { create: Vec::new(), edits };
+        let edit = WorkspaceEdit { edits, ..Default::default() };
         let title = enabling.sentence.trim_end_matches('.').to_owned();
         return Ok(Transformed { title, text, edit, checked });
     }
@@ -126,7 +126,7 @@ pub fn transform(
     Ok(Transformed {
         title,
         text: checked.0,
-        edit: WorkspaceEdit { create: Vec::new(), edits: vec![FileEdit { file: None, edits }] },
+        edit: WorkspaceEdit { edits: vec![FileEdit { file: None, edits }], ..Default::default() },
         checked: checked.1,
     })
 }

@@ -12,6 +12,7 @@ use crate::function_view::FunctionView;
 use crate::offload::{choose, Which};
 use crate::plans::OffloadSite;
 use crate::region_plan::with_region;
+use crate::worth::{choice, objection, Choice, LeftOut};
 use crate::Ask;
 
 /// What becomes one call.
@@ -28,7 +29,10 @@ pub(crate) struct Unit<'f> {
 
 /// The units of the loops meant, in textual order.
 pub(crate) fn units<'f>(ask: &Ask, findings: &'f Findings, which: &Which) -> Vec<Unit<'f>> {
-    let chosen = choose(findings, which);
+    if matches!(which, Which::Worth(_)) {
+        return worth(ask, findings, which).0;
+    }
+    let chosen = choose(ask, findings, which);
     let mut out: Vec<Unit<'f>> = Vec::new();
     let mut rest = chosen.as_slice();
     while let Some(first) = rest.first() {
@@ -44,7 +48,7 @@ pub(crate) fn units<'f>(ask: &Ask, findings: &'f Findings, which: &Which) -> Vec
         };
         match &view {
             Some(view) if matches!(which, Which::Marked | Which::MarkedIn(_)) => {
-                out.extend(together(view, function))
+                out.extend(together(view, function, outermost))
             }
             _ => out.extend(function.iter().map(single)),
         }
@@ -52,13 +56,40 @@ pub(crate) fn units<'f>(ask: &Ask, findings: &'f Findings, which: &Which) -> Vec
     out
 }
 
-/// The units of the marked loops of one function.
-fn together<'f>(view: &FunctionView, marked: &[&'f LoopFinding]) -> Vec<Unit<'f>> {
+/// The units of the loops that are worth it, and the loops that are not.
+pub(crate) fn worth<'f>(ask: &Ask, findings: &'f Findings, which: &Which) -> (Vec<Unit<'f>>, Vec<LeftOut>) {
+    let function = match which {
+        Which::Worth(function) => function.as_deref(),
+        _ => None,
+    };
+    let Choice { loops, mut left_out } = choice(ask, findings, function);
+    let ask = &ask.at(crate::Tier::Command);
+    let mut out: Vec<Unit<'f>> = Vec::new();
+    for of_one in loops.chunk_by(|a, b| a.item == b.item) {
+        let Some(view) = of_one.first().and_then(|l| findings.view(ask, l.item)) else { continue };
+        // they are as far out as they can be
+        for unit in together(&view, of_one, |view, l, _| view.of(l.id).term) {
+            match objection(&view, &unit) {
+                Some(why) => left_out.push(why),
+                None => out.push(unit),
+            }
+        }
+    }
+    left_out.sort_by_key(|l| l.line);
+    (out, left_out)
+}
+
+/// The units of the marked loops of one function; `root`: the loop around one that takes it along.
+fn together<'f>(
+    view: &FunctionView,
+    marked: &[&'f LoopFinding],
+    root: impl Fn(&FunctionView, &LoopFinding, &[Option<TermId>]) -> TermId,
+) -> Vec<Unit<'f>> {
     let parents = view.body().parents();
     let mut roots: Vec<Unit<'f>> = Vec::new();
     for &l in marked {
         let own = view.of(l.id).term;
-        let root = outermost(view, l, &parents);
+        let root = root(view, l, &parents);
         match roots.iter_mut().find(|u| u.statements == [root]) {
             Some(unit) => unit.loops.push(l),
             None => {

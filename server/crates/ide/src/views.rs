@@ -10,7 +10,7 @@ use term::{Op, TermId};
 
 use crate::check::{Findings, LoopFinding};
 use crate::function_view::{line_column, FunctionView};
-use crate::offload::{choose, Refused, Which};
+use crate::offload::{choose, named, Refused, Which};
 use crate::words::{self, quoted};
 use crate::{Ask, Doc};
 
@@ -26,7 +26,7 @@ pub struct View {
 /// The dependences that the chosen loops carry: both accesses, direction and distance, two iterations as an example, and
 /// what would remove each.
 pub fn show_dependences(ask: &Ask, findings: &Findings, which: &Which) -> Result<View, Refused> {
-    dependences_of(ask, findings, &choose(findings, which))
+    dependences_of(ask, findings, &choose(ask, findings, which))
 }
 
 /// The dependences of every loop of a document.
@@ -175,7 +175,7 @@ pub fn show_call_graph(doc: &Doc) -> View {
 pub fn show_terms(doc: &Doc, findings: &Findings, which: Option<&Which>) -> Result<View, Refused> {
     let only = match which {
         None => None,
-        Some(w) => Some(choose(findings, w).first().ok_or(Refused::Stale)?.item),
+        Some(w) => Some(named(findings, w).first().ok_or(Refused::Stale)?.item),
     };
     let mut out = String::from("## Terms\n");
     for (n, item) in doc.unit().items.iter().enumerate() {

@@ -38,6 +38,14 @@ pub(crate) mod rules_exact_witness {
     pub(crate) const TRIED: usize = 6_000;
 }
 
+/// Of `rules::host`.
+pub(crate) mod rules_host {
+    /// Terms for which the usual steps and applications are meant: those of some ten nests.
+    pub(crate) const TERMS: u32 = 4_000;
+    /// Items of a list that pages may take apart from the front; the walk recurses.
+    pub(crate) const LONGEST_LIST: u32 = 400;
+}
+
 /// Of `rules::pieces`.
 pub(crate) mod rules_pieces {
     /// More different pieces than these are not run.

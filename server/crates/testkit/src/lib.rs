@@ -29,3 +29,5 @@ mod stats;
 pub mod threads;
 pub mod traced;
 pub mod waves;
+
+pub use simulate::shim;

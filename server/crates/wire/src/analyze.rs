@@ -96,6 +96,8 @@ pub struct Loop {
     pub thread_map: Option<ThreadMap>,
     /// Whether a kernel can be made; null where the loop does not run at once as it stands.
     pub offload: Option<Offload>,
+    /// What one run of that offload costs; null where there is none.
+    pub cost: Option<Cost>,
     /// With `--enabling`, where something was found: transformations that would make the loop parallel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabling: Option<Enabling>,
@@ -189,6 +191,28 @@ pub struct Offload {
     pub possible: bool,
     /// Why not, a sentence.
     pub reason: Option<String>,
+}
+
+/// What one run of an offload costs, at most.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Cost {
+    /// Operators, assignments and calls as they are written, those in subscripts too, of all iterations; null: nobody can say it
+    /// before it runs.
+    pub operations: Option<Amount>,
+    /// Of arrays; null likewise.
+    pub bytes_to_device: Option<Amount>,
+    pub bytes_from_device: Option<Amount>,
+    /// Of kernels; null likewise.
+    pub launches: Option<Amount>,
+}
+
+/// A number, or an expression of C in the function's variables.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(untagged)]
+pub enum Amount {
+    Number(u64),
+    Expression(String),
 }
 
 /// Transformations that would make a loop parallel.

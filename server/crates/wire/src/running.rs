@@ -34,9 +34,24 @@ pub struct Offloading {
     pub notes: Vec<String>,
     /// Compiler options without which results may differ in the last bits.
     pub build_flags: Vec<String>,
+    /// With `--worth`: the loops that stay as they are; left out where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// With `--verify`: what came of running the kernels beside the loops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks: Option<Vec<Check>>,
+}
+
+/// A loop that is not offloaded with the others.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct LeftOut {
+    pub line: u32,
+    pub function: String,
+    /// Whether loops in it are offloaded.
+    pub around: bool,
+    /// Why it is not, in sentences.
+    pub reason: String,
 }
 
 /// A loop that became kernels.

@@ -271,12 +271,21 @@ impl Program {
         self.function(name)?.home.as_deref()
     }
 
-    /// Whether the file itself uses every function and file-scope variable that a body uses: then it can be written there.
+    /// Whether what a body uses can be written in the file: every file-scope variable, and every function that it does not only
+    /// call, is one that the file itself uses. What is called becomes a kernel's copy, or is refused where it stays a call.
     pub(crate) fn can_say(&self, body: &Body) -> bool {
         let of_file = |s: &&term::Symbol| matches!(s.storage, Storage::Function | Storage::Global { .. });
         let own = self.inner.bodies.iter().flat_map(|b| b.symbols.iter().filter(of_file));
         let here: FxHashSet<&Arc<str>> = own.map(|s| &s.name).collect();
-        body.symbols.iter().filter(of_file).all(|s| s.name == body.name || here.contains(&s.name))
+        let called = body.walk(body.root).filter(|&t| *body.op(t) == Op::Call);
+        let called: FxHashSet<TermId> = called.filter_map(|t| body.args(t).first().copied()).collect();
+        body.walk(body.root).filter(|t| !called.contains(t)).all(|t| match body.op(t) {
+            Op::Sym(s) => {
+                let s = &body.symbols[*s];
+                !of_file(&s) || s.name == body.name || here.contains(&s.name)
+            }
+            _ => true,
+        })
     }
 
     /// Where other files were looked for: continues "defined in no file of".

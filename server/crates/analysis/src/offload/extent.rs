@@ -236,7 +236,8 @@ impl Maker<'_, '_> {
             }
             None if declared => Ok(buffer),
             None => {
-                if let Some(extent) = self.promised_extent(base, &buffer.inner_lengths) {
+                let promised = self.promised_extent(base, &buffer.inner_lengths);
+                if let Some(extent) = promised.or_else(|| static_extent(body, base, &buffer.inner_lengths)) {
                     buffer.extent = Some(extent);
                     return Ok(buffer);
                 }
@@ -525,11 +526,31 @@ fn minus(a: Expr, b: Expr) -> Expr {
     }
 }
 
+/// What `T a[static n]` says is there (C11 6.7.6.3p7), where the parameter keeps the value that it is called with.
+fn static_extent(body: &Body, base: SymbolId, inner: &[Length]) -> Option<(Expr, Expr)> {
+    let symbol = &body.symbols[base];
+    let TypeKind::Pointer { is_static: true, declared: Len::Const(n), .. } = body.types.kind(symbol.ty)
+    else {
+        return None;
+    };
+    let is_set = |t: TermId| {
+        body.op(t).is_write() && body.args(t).first().is_some_and(|&p| *body.op(p) == Op::Sym(base))
+    };
+    if symbol.address_taken || body.walk(body.root).any(is_set) {
+        return None;
+    }
+    let all = inner.iter().try_fold(i128::from(*n), |n, l| match l {
+        Length::Const(k) => n.checked_mul(i128::from(*k)),
+        Length::Term(_) => None,
+    })?;
+    Some((Expr::Int(0), Expr::Int(all.checked_sub(1)?)))
+}
+
 /// Element type, inner lengths, and whether the language says how large the object is.
 fn shape(body: &Body, ty: TypeId) -> (TypeId, Vec<Length>, bool) {
     let mut lengths = Vec::new();
     let (mut t, declared) = match body.types.kind(ty) {
-        TypeKind::Pointer { to, is_static, declared } => (*to, *is_static && *declared != Len::Unknown),
+        TypeKind::Pointer { to, .. } => (*to, false),
         TypeKind::Array { of, len } => (*of, *len != Len::Unknown),
         _ => return (ty, lengths, true),
     };

@@ -3,6 +3,7 @@
 //! Which loop runs along which axis, how large a block is, what is copied where, what is tested on the host first, how
 //! reductions are combined. A plan can only be made by [`plan`], which refuses what cannot be right.
 
+mod amounts;
 mod bounds;
 mod build;
 mod cells;

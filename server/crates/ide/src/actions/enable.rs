@@ -34,7 +34,7 @@ fn edit(at: &At) -> Result<Resolved, ResolveError> {
     match checked(at.view, &enabling.edits) {
         Ok(_) => {
             let edits = vec![FileEdit { file: None, edits: enabling.edits.clone() }];
-            Ok(Resolved::Edit(WorkspaceEdit { create: Vec::new(), edits }))
+            Ok(Resolved::Edit(WorkspaceEdit { edits, ..Default::default() }))
         }
         Err(Refused::Cancelled) => Err(ResolveError::Cancelled),
         Err(Refused::Stale) => Err(ResolveError::Stale),

@@ -25,6 +25,8 @@ pub enum ActionId {
     Ignore { lint: &'static Lint, offset: u32 },
     /// Remove the directive that stands exactly there.
     Remove(Span),
+    /// Offload all that is worth it: in the function of this name, or in the document.
+    Worth(Option<String>),
     /// Run the kernel of this name.
     Simulate(String),
 }
@@ -57,6 +59,7 @@ impl ActionId {
                 let (start, end) = argument.split_once('-')?;
                 Some(ActionId::Remove(Span { start: start.parse().ok()?, end: end.parse().ok()? }))
             }
+            "worth" => Some(ActionId::Worth((!argument.is_empty()).then(|| argument.to_owned()))),
             "simulate" => Some(ActionId::Simulate(argument.to_owned())),
             _ => None,
         }
@@ -92,6 +95,7 @@ impl fmt::Display for ActionId {
             ActionId::Repair { lint, offset, number } => write!(f, "repair:{}@{offset}#{number}", lint.code),
             ActionId::Ignore { lint, offset } => write!(f, "ignore:{}@{offset}", lint.code),
             ActionId::Remove(span) => write!(f, "remove:{}-{}", span.start, span.end),
+            ActionId::Worth(function) => write!(f, "worth:{}", function.as_deref().unwrap_or("")),
             ActionId::Simulate(kernel) => write!(f, "simulate:{kernel}"),
         }
     }
@@ -135,6 +139,8 @@ mod tests {
             "ignore:parallel-loop@0",
             "remove:3-9",
             "simulate:k",
+            "worth:f",
+            "worth:",
         ];
         for text in all {
             assert_eq!(ActionId::parse(text).map(|id| id.to_string()).as_deref(), Some(text));

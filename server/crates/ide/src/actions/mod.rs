@@ -16,6 +16,7 @@ mod repair;
 mod simulate;
 mod transform;
 mod unmark;
+mod worth;
 
 pub use id::ActionId;
 pub(crate) use simulate::header as kernel_header;
@@ -95,6 +96,8 @@ pub struct WorkspaceEdit {
     /// Files to create; one of that name that is there already is replaced.
     pub create: Vec<NewFile>,
     pub edits: Vec<FileEdit>,
+    /// Of several places that were asked for at once: those that stay as they are, and why.
+    pub left_out: Vec<String>,
 }
 
 /// What an action comes to.
@@ -176,6 +179,7 @@ pub fn actions(ask: &Ask, findings: &Findings, span: Span) -> Vec<Action> {
         let at = At { ask, doc: &ask.doc, findings, view: &view, finding };
         offered.extend(LOOP_ACTIONS.iter().filter_map(|a| (a.offer)(&at)));
     }
+    offered.extend(worth::offer(ask, findings, span));
     offered.extend(simulate::offer(doc, span));
     for (k, d) in findings.diagnostics.iter().enumerate().filter(|(_, d)| touch(d.span, span)) {
         offered.extend(repair::offer(ask, k, d));
@@ -206,6 +210,7 @@ pub fn resolve(ask: &Ask, findings: &Findings, id: &ActionId) -> Result<Resolved
         ActionId::Repair { lint, offset, number } => repair::edit(ask, findings, lint, *offset, *number),
         ActionId::Ignore { lint, offset } => ignore::edit(doc, findings, lint, *offset),
         ActionId::Remove(span) => unmark::remove(doc, *span),
+        ActionId::Worth(function) => worth::edit(ask, findings, function.as_deref()),
         ActionId::Simulate(kernel) => simulate::show(ask, kernel),
     }
 }
@@ -225,8 +230,8 @@ fn on_loop(
 /// An edit of the document alone.
 fn document_edit(edit: text::Edit) -> Resolved {
     Resolved::Edit(WorkspaceEdit {
-        create: Vec::new(),
         edits: vec![FileEdit { file: None, edits: EditSet::one(edit) }],
+        ..WorkspaceEdit::default()
     })
 }
 

@@ -33,7 +33,7 @@ pub(super) fn edit(
     }
     let found = found.ok_or_else(|| ResolveError::Refused(REFUSED.to_owned()))?;
     let edits = vec![FileEdit { file: None, edits: found.edits }];
-    Ok(Resolved::Edit(WorkspaceEdit { create: Vec::new(), edits }))
+    Ok(Resolved::Edit(WorkspaceEdit { edits, ..Default::default() }))
 }
 
 /// Why a repair that was listed is not made.

@@ -39,6 +39,7 @@ mod verifying_retyped;
 mod views;
 mod ways;
 mod words;
+mod worth;
 
 use base::{CancelToken, Span};
 use text::Text;

@@ -54,6 +54,7 @@ fn a_parallel_nest() {
                 ],
                 thread_map: None,
                 offload: None,
+                cost: None,
             }
             f#1 LoopReport {
                 line: 3,
@@ -88,6 +89,7 @@ fn a_parallel_nest() {
                 ],
                 thread_map: None,
                 offload: None,
+                cost: None,
             }
         "#]],
     );
@@ -137,6 +139,7 @@ fn a_recurrence() {
                 obstacles: [],
                 thread_map: None,
                 offload: None,
+                cost: None,
             }
         "#]],
     );

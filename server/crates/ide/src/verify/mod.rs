@@ -202,7 +202,7 @@ pub fn given_names(ask: &Ask, findings: &Findings, which: &Which) -> Vec<String>
     let doc = &ask.doc;
     let program = Program::of(bodies(doc.unit()).chain(doc.other_bodies()));
     let mut out: Vec<String> = Vec::new();
-    for l in crate::offload::choose(findings, which) {
+    for l in crate::offload::choose(ask, findings, which) {
         let Some(view) = findings.view(ask, l.item) else { continue };
         let Ok(mut signature) = inputs::signature(view.body()) else { continue };
         signature.globals.extend(inputs::stand_ins(&program, view.body()).1);

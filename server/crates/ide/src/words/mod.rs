@@ -35,7 +35,7 @@ pub(crate) use obstacles::{obstacle, obstacle_label, unknown_kernels, KernelLimi
 pub(crate) use recurrences::{recurrence, recurrences};
 pub(crate) use refusals::refusal;
 pub(crate) use terms::term_text;
-pub(crate) use threads::{affine_maps, statement_maps, thread_count, threads};
+pub(crate) use threads::{affine_maps, statement_maps, thread_count, threads, value};
 
 /// A parallel loop: what runs at once, under which conditions, how to get it.
 pub(crate) fn parallel(view: &FunctionView, id: LoopId) -> String {

@@ -14,6 +14,7 @@ use super::set::RuleSet;
 use super::tree::{Node, Subject, Tree};
 use super::write::Writer;
 use super::{apply, ctext, emit};
+use crate::limits::rules_host::{LONGEST_LIST, TERMS};
 use crate::limits::rules_write::COLUMNS;
 
 /// The page with the steps that every target's host takes.
@@ -125,11 +126,12 @@ fn rewritten(set: &RuleSet, systems: &[&str], terms: &str) -> Result<Rewritten, 
     let (mut includes, mut lines) = (Vec::new(), Vec::new());
     let mut tree = subject.root.clone();
     let mut refused = None;
+    let limits = limits(&tree);
     for &name in systems {
         let Some(system) = set.systems.get(name) else {
             return Err(format!("There is no rule page `{name}`, which writes the host's side of kernels."));
         };
-        let done = run(system, &set.systems, &subject, &tree, None, Limits::default());
+        let done = run(system, &set.systems, &subject, &tree, None, limits);
         let Outcome { tree: next, types, derivation, before, ended, .. } = done;
         if ended != Ended::Done {
             let why = apply::words(ended, derivation.steps.len());
@@ -166,6 +168,21 @@ fn rewritten(set: &RuleSet, systems: &[&str], terms: &str) -> Result<Rewritten, 
         ));
     }
     Ok(Rewritten { body, subject, tree, includes, derivation: lines })
+}
+
+/// What a run on these terms may take. Pages take lists apart from the front, a level an item, and regions of many arrays have
+/// long lists of tests.
+fn limits(tree: &Tree) -> Limits {
+    let usual = Limits::default();
+    let longest = tree.walk().map(|n| n.args.len()).max().unwrap_or(0);
+    let longest = u32::try_from(longest).unwrap_or(u32::MAX).min(LONGEST_LIST);
+    let times = 1 + tree.size / TERMS;
+    Limits {
+        steps: usual.steps.saturating_mul(u64::from(times)),
+        applications: usual.applications.saturating_mul(times),
+        depth: usual.depth + 2 * longest,
+        ..usual
+    }
 }
 
 /// Functions in the notation as C, as they are.

@@ -1,0 +1,246 @@
+//! Programs of some thousand lines, offloaded file by file with `--worth`, built with the machine's compilers over the stand-in for
+//! CUDA's run time, and run: they print what the originals print, and copy and launch what is stated here.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use device::{native_compiler, NativeCompiler, NativeProgram};
+use support::server;
+
+/// Counts what kernels' files ask of the run time, and tells it when the program ends.
+const COUNTED: &str = r#"
+#include "cuda_runtime.h"
+#include <cstdio>
+extern "C" unsigned long ww_launch_count;
+struct ww_counts {
+    unsigned long long in, in_bytes, out, out_bytes;
+    ~ww_counts() {
+        fprintf(stderr, "%llu %llu %llu %llu %lu\n", in, in_bytes, out, out_bytes, ww_launch_count);
+    }
+};
+inline ww_counts ww_counted;
+static inline cudaError_t ww_copy(void *to, const void *from, size_t n, cudaMemcpyKind kind) {
+    if (kind == cudaMemcpyHostToDevice) ww_counted.in++, ww_counted.in_bytes += n;
+    if (kind == cudaMemcpyDeviceToHost) ww_counted.out++, ww_counted.out_bytes += n;
+    return cudaMemcpy(to, from, n, kind);
+}
+#define cudaMemcpy ww_copy
+"#;
+
+/// Copies to the device and back, with their bytes, and launches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Counts {
+    to_device: [u64; 2],
+    from_device: [u64; 2],
+    launches: u64,
+}
+
+/// What came of a program.
+struct Whole {
+    folder: tempfile::TempDir,
+    /// `file.c: function`, with a `+` where loops in the loop are offloaded.
+    left_out: Vec<String>,
+    /// Calls of kernels in the program's own files.
+    calls: usize,
+}
+
+fn project(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/projects").join(name)
+}
+
+fn sources(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let all = std::fs::read_dir(folder).expect("a folder").flatten().map(|e| e.path());
+    let mut all: Vec<PathBuf> = all.filter(|p| p.extension().is_some_and(|e| e == extension)).collect();
+    all.sort();
+    all
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Offloads all that is worth it in all files.
+fn offloaded(program: &str) -> Whole {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("gpu");
+    let (mut left_out, mut calls) = (Vec::new(), 0);
+    for file in sources(&project(program), "c") {
+        let output = server()
+            .args(["offload", "--worth", "--format", "json", "--out"])
+            .arg(&out)
+            .arg(&file)
+            .stdin(Stdio::null())
+            .output()
+            .expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let done: wire::Offloading = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|e| panic!("{}: {e} {said}", file.display()));
+        calls += done.loops.len();
+        if done.refused.is_some() {
+            left_out.push(format!("{}: all", name(&file)));
+        }
+        for l in &done.left_out {
+            let around = if l.around { "+" } else { "" };
+            left_out.push(format!("{}: {}{around}", name(&file), l.function));
+        }
+    }
+    left_out.dedup();
+    Whole { folder, left_out, calls }
+}
+
+impl Whole {
+    /// Builds and runs both programs: what they print, and what the offloaded one counted. `None`: there is no compiler.
+    fn run(&self, program: &str) -> Option<(String, String, Counts)> {
+        let compiler = native_compiler(&project(program))?;
+        let read = |p: &PathBuf| std::fs::read_to_string(p).expect("a text");
+        let folder = self.folder.path();
+        let own = sources(&project(program), "c");
+        let original: Vec<String> = own.iter().map(read).collect();
+        let new = own.iter().map(|p| {
+            let new = folder.join("gpu").join(name(p));
+            read(if new.exists() { &new } else { p })
+        });
+        let rewritten: Vec<String> = new.collect();
+        let kernels = sources(&folder.join("gpu"), "cu");
+        let kernels: Vec<String> =
+            kernels.iter().map(|p| COUNTED.to_owned() + &testkit::shim::rewrite(&read(p))).collect();
+        let (before, _) = built(&compiler, folder, program, "original", &original, &[]);
+        let (after, counted) = built(&compiler, folder, program, "rewritten", &rewritten, &kernels);
+        let numbers: Vec<u64> = counted.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+        let [a, b, c, d, e] = numbers[..] else { panic!("nothing was counted: {counted}") };
+        Some((before, after, Counts { to_device: [a, b], from_device: [c, d], launches: e }))
+    }
+}
+
+/// Builds a program, and gives what it prints and what it says on standard error.
+fn built(
+    compiler: &NativeCompiler,
+    folder: &Path,
+    program: &str,
+    as_what: &str,
+    c: &[String],
+    kernels: &[String],
+) -> (String, String) {
+    let within = folder.join(as_what);
+    std::fs::create_dir_all(&within).expect("a folder");
+    for (name, text) in testkit::shim::FILES.iter().filter(|f| !f.0.contains('/')) {
+        std::fs::write(within.join(name), text).expect("written");
+    }
+    let flags = ["-I".to_owned(), project(program).display().to_string()];
+    let binary = compiler.build(
+        &within,
+        &NativeProgram {
+            name: as_what,
+            c: c.iter().map(String::as_str).collect(),
+            parts: &[],
+            driver: None,
+            cpp: kernels,
+            include: "ww_cuda_shim.h",
+            support: if kernels.is_empty() { Vec::new() } else { vec!["ww_cuda_shim.cpp"] },
+            flags: &flags,
+        },
+    );
+    let binary = binary.unwrap_or_else(|e| panic!("{program}, {as_what}: {e}"));
+    let output = Command::new(binary).stdin(Stdio::null()).output().expect("it runs");
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{program}, {as_what}: {}", said(&output.stderr));
+    (said(&output.stdout), said(&output.stderr))
+}
+
+/// The same words, and numbers that differ by no more than `tolerance` of them.
+fn alike(original: &str, rewritten: &str, tolerance: f64) {
+    assert!(original.lines().count() > 8, "{original}");
+    fn words(line: &str) -> impl Iterator<Item = &str> + Clone {
+        line.split([' ', ',']).filter(|w| !w.is_empty())
+    }
+    for (a, b) in original.lines().zip(rewritten.lines()) {
+        let (words, others) = (words(a), words(b));
+        let same = words.clone().count() == others.clone().count()
+            && words.zip(others).all(|(a, b)| match (a.parse::<f64>(), b.parse::<f64>()) {
+                _ if a == b => true,
+                (Ok(a), Ok(b)) => (a - b).abs() <= tolerance * a.abs().max(b.abs()),
+                _ => false,
+            });
+        assert!(same, "{a}\n{b}");
+    }
+    assert_eq!(original.lines().count(), rewritten.lines().count());
+}
+
+/// `tolerance`: for what is printed of sums that are regrouped. `calls`: of kernels' files, in the program's own.
+fn check(program: &str, tolerance: f64, calls: usize, left_out: &[&str], counts: Counts) {
+    let whole = offloaded(program);
+    let left: Vec<&str> = whole.left_out.iter().map(String::as_str).collect();
+    let ran = whole.run(program);
+    let counted = ran.as_ref().map_or(counts, |r| r.2);
+    assert_eq!((left.as_slice(), whole.calls, counted), (left_out, calls, counts), "{program}");
+    if let Some((original, rewritten, _)) = ran {
+        alike(&original, &rewritten, tolerance);
+    }
+}
+
+// What a person would place, loop by loop, stands in `docs/projects.md`.
+
+#[test]
+fn a_flow_in_a_rectangle() {
+    // printed, in order; data decides; too little by themselves (in `advance` they are kernels with the others)
+    let left_out = [
+        "boundary.c: all",
+        "diagnostics.c: histogram",
+        "main.c: all",
+        "output.c: print_profile",
+        "output.c: print_histogram",
+        "output.c: print_picture",
+        "output.c: print_checksum",
+        "setup.c: clear",
+        "update.c: average",
+        "update.c: keep",
+    ];
+    let counts = Counts { to_device: [102, 2_273_456], from_device: [135, 1_920_144], launches: 1036 };
+    check("cfd", 1e-6, 28, &left_out, counts);
+}
+
+#[test]
+fn a_pipeline_of_images() {
+    let left_out = [
+        "geometry.c: halve+",
+        "histogram.c: equalize",
+        "histogram.c: otsu",
+        "measure.c: measure",
+        "pattern.c: disks+",
+        "pattern.c: speckle",
+        "show.c: all",
+    ];
+    let counts = Counts { to_device: [68, 2_236_288], from_device: [184, 1_651_672], launches: 663 };
+    check("images", 0.0, 46, &left_out, counts);
+}
+
+#[test]
+fn conjugate_gradients() {
+    let left_out = [
+        "assemble.c: count_entries",
+        "assemble.c: assemble",
+        "chebyshev.c: begin",
+        "check.c: all",
+        "main.c: all",
+        "multigrid.c: restrict_down",
+        "multigrid.c: prolong",
+        "multigrid.c: two_level",
+        "precondition.c: all",
+        "show.c: all",
+        "solve.c: sweeping_cg",
+        "solve.c: richardson",
+        "stencil.c: stencil_rows",
+        "stencil.c: to_field",
+        "stencil.c: to_vector",
+        "stencil.c: field_dot",
+        "stencil.c: field_axpy",
+        "stencil.c: field_xpay",
+        "stencil.c: field_zero",
+        "stencil.c: field_divide",
+        "vector.c: all",
+    ];
+    let counts = Counts { to_device: [490, 7_700_824], from_device: [393, 1_193_936], launches: 5203 };
+    check("cg", 2e-6, 18, &left_out, counts);
+}
