@@ -169,8 +169,9 @@ fn by_place(body: &Body, t: TermId) -> Option<Extreme> {
             _ => return None,
         }
     }
-    // What is compared must be the same function of `k` and `i`: `i` itself must not remain.
-    if reads(body, own, i) || occurrences.len() < 2 {
+    // What is compared must be the same function of `k` and `i`: `i` itself must not remain. Where it is `k` itself, that is no
+    // place, but the extreme.
+    if reads(body, own, i) || occurrences.len() < 2 || is_k(own) {
         return None;
     }
     Some(Extreme {

@@ -207,14 +207,28 @@ fn comparison(
     if !matches!(rel, BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge) {
         return None;
     }
-    // The same value on both sides, in the same type: a comparison in another type orders otherwise.
+    // The same value on both sides, and compared in a type that has it and what is kept: another orders otherwise.
     if !body.same(value, other) || !is_quiet(body, other) || mentions(body, other, place) {
         return None;
     }
-    if body.types.kind(body.ty(value)) != body.types.kind(body.ty(place)) {
+    if !is_kept_exactly(body, body.ty(value), body.ty(place)) {
         return None;
     }
     Some((if less == take { ReductionOp::Min } else { ReductionOp::Max }, own))
+}
+
+/// Whether a place of type `to` holds every value of type `from`, and the two compare as the numbers that they are.
+fn is_kept_exactly(body: &Body, from: TypeId, to: TypeId) -> bool {
+    match (body.types.kind(from), body.types.kind(to)) {
+        (a, b) if a == b => true,
+        (TypeKind::Int(from), TypeKind::Int(to)) if *to != IntKind::Bool => {
+            let holds =
+                |outer: IntKind, inner: IntKind| outer.min() <= inner.min() && inner.max() <= outer.max();
+            holds(*to, *from) && holds(from.common(*to), *to)
+        }
+        (TypeKind::Float(FloatKind::F32), TypeKind::Float(FloatKind::F64)) => true,
+        _ => false,
+    }
 }
 
 /// Whether accumulating a value of type `value` into a place of type `place`, by the operation at `at`, is associative up to

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use base::Budget;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, Storage, SymbolId, TermId};
 
 use crate::algebra::bounds::Known;
@@ -13,6 +13,7 @@ use crate::algebra::poly::{Domain, Poly, Var, VarKind};
 use crate::flow::effects::Effects;
 use crate::flow::parts::{base_symbol, Inside};
 pub(super) use crate::limits::nest_builder::{MAX_ACCESSES, MAX_DEPTH, MAX_VALUE_PIECES};
+use crate::nest::needed::needed;
 use crate::nest::objects::Objects;
 use crate::nest::pieces::Pieces;
 use crate::nest::premises::Premises;
@@ -78,6 +79,9 @@ pub(super) struct Builder<'a> {
     pub(super) depth: u32,
     /// Whether a jump may have gone past it.
     pub(super) jumped: bool,
+    /// Variables whose values count, and whether what is being read gives no such value.
+    pub(super) needed: FxHashSet<SymbolId>,
+    pub(super) idle: bool,
 
     pub(super) written: Written,
     pub(super) entry: AtEntry,
@@ -175,6 +179,8 @@ impl<'a> Builder<'a> {
             path: Vec::new(),
             depth: 0,
             jumped: false,
+            needed: needed(body, root),
+            idle: false,
             written: Written::default(),
             entry: AtEntry::default(),
             term_params: Vec::new(),

@@ -15,6 +15,7 @@ mod inductions;
 mod lengths;
 mod loaded;
 mod loops;
+mod needed;
 mod objects;
 mod operators;
 mod origin;

@@ -100,6 +100,8 @@ impl Builder<'_> {
     /// `place op= value`, computed in the type that both are converted to.
     pub(super) fn compound(&mut self, op: BinOp, t: TermId) -> Option<Pieces> {
         let [left, right] = [0, 1].map(|k| self.body.args(t)[k]);
+        let idle = self.is_idle(left);
+        let around = std::mem::replace(&mut self.idle, idle);
         let value = self.visit(right);
         let place = self.place_once(left);
         let old = self.read_at(left, place.clone());
@@ -115,7 +117,9 @@ impl Builder<'_> {
             }
             _ => None,
         };
-        self.write_at(left, place, new, from, t)
+        let written = self.write_at(left, place, new, from, t);
+        self.idle = around;
+        written
     }
 
     /// `++` and `--`: the value before or after.

@@ -206,8 +206,15 @@ impl Builder<'_> {
         }
     }
 
-    /// The place a term names; subscripts are visited.
+    /// The place a term names; subscripts are visited, and their values count.
     pub(super) fn location(&mut self, t: TermId) -> Result<Loc, Obstacle> {
+        let around = std::mem::replace(&mut self.idle, false);
+        let found = self.location_inner(t);
+        self.idle = around;
+        found
+    }
+
+    fn location_inner(&mut self, t: TermId) -> Result<Loc, Obstacle> {
         let args = self.body.args(t).to_vec();
         match self.body.op(t).clone() {
             Op::Sym(s) => Ok(Loc {

@@ -3,9 +3,9 @@
 use rustc_hash::FxHashMap;
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
-use crate::algebra::poly::{Domain, Poly};
+use crate::algebra::poly::{Constraint, Domain, Poly};
 use crate::nest::builder::{Builder, Loc, MAX_ACCESSES, MAX_DEPTH, MAX_VALUE_PIECES};
-use crate::nest::pieces::{compare_pieces, exact_if_known, Pieces};
+use crate::nest::pieces::{compare, compare_pieces, exact_if_known, Pieces};
 use crate::{Obstacle, ObstacleKind, Param};
 
 /// A statement that is run as a whole, and where (F4.1): what thread maps distribute.
@@ -86,8 +86,11 @@ impl Builder<'_> {
                         self.pointers.insert(s, p);
                     }
                     Some(&e) => {
+                        let idle = self.is_idle_variable(s);
+                        let around = std::mem::replace(&mut self.idle, idle);
                         let v = self.visit(e);
                         self.assign_symbol(s, v, self.body.ty(e), e);
+                        self.idle = around;
                         if !self.body.symbols[s].is_own_scalar() || !is_scalar(self.body, ty) {
                             self.touch_symbol(s, t, true);
                         }
@@ -241,9 +244,21 @@ impl Builder<'_> {
             self.depth -= 1;
             return (Domain::unknown(), Domain::unknown());
         }
+        let around = std::mem::replace(&mut self.idle, false);
         let out = self.condition_inner(t);
+        self.idle = around;
         self.depth -= 1;
         out
+    }
+
+    /// Where two values differ: on one side alone, if the other is known not to occur here.
+    fn apart(&self, p: &Poly, q: &Poly) -> Domain {
+        let above = p.sub(q).filter(|d| self.is_non_negative(d, &self.dom));
+        let below = || q.sub(p).filter(|d| self.is_non_negative(d, &self.dom));
+        match above.or_else(below).and_then(|d| d.add_constant(-1)) {
+            Some(d) => Domain::of(Constraint::non_negative(d)),
+            None => compare(BinOp::Ne, p, q),
+        }
     }
 
     pub(super) fn condition_inner(&mut self, t: TermId) -> (Domain, Domain) {
@@ -292,10 +307,16 @@ impl Builder<'_> {
                 let a = self.convert(a, ka, common, args[0]);
                 let b = self.convert(b, kb, common, args[1]);
                 match (a, b) {
-                    (Some(a), Some(b)) => (
-                        exact_if_known(self.vars.kinds(), compare_pieces(op, &a, &b)),
-                        exact_if_known(self.vars.kinds(), compare_pieces(op.negated(), &a, &b)),
-                    ),
+                    (Some(a), Some(b)) => {
+                        let holds = |op: BinOp| match (op, a.as_slice(), b.as_slice()) {
+                            (BinOp::Ne, [(x, p)], [(y, q)]) if *x == Domain::always() && x == y => {
+                                self.apart(p, q)
+                            }
+                            _ => compare_pieces(op, &a, &b),
+                        };
+                        let (yes, no) = (holds(op), holds(op.negated()));
+                        (exact_if_known(self.vars.kinds(), yes), exact_if_known(self.vars.kinds(), no))
+                    }
                     _ => (Domain::unknown(), Domain::unknown()),
                 }
             }

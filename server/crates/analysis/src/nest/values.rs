@@ -120,7 +120,7 @@ impl Builder<'_> {
                 }
                 continue;
             }
-            if p.vars().any(|x| *self.vars.kind(x) == VarKind::Fresh) {
+            if self.idle || p.vars().any(|x| *self.vars.kind(x) == VarKind::Fresh) {
                 return None;
             }
             let dom = self.dom.and(d);
@@ -147,7 +147,7 @@ impl Builder<'_> {
                 }
                 continue;
             }
-            if p.vars().any(|x| *self.vars.kind(x) == VarKind::Fresh) {
+            if self.idle || p.vars().any(|x| *self.vars.kind(x) == VarKind::Fresh) {
                 return None;
             }
             let dom = self.dom.and(d);
@@ -155,6 +155,22 @@ impl Builder<'_> {
             self.oblige(Need::NoWrap(at), p.scale(-1)?.add_constant(kind.max())?, dom);
         }
         Some(v)
+    }
+
+    /// Whether the value that a variable is given here may be any, for all that the model says.
+    pub(super) fn is_idle(&self, place: TermId) -> bool {
+        match self.body.as_symbol(place) {
+            Some(s) => self.is_idle_variable(s),
+            None => true,
+        }
+    }
+
+    pub(super) fn is_idle_variable(&self, s: SymbolId) -> bool {
+        let symbol = &self.body.symbols[s];
+        symbol.is_own_scalar()
+            && !symbol.address_taken
+            && self.declared_inside(s)
+            && !self.needed.contains(&s)
     }
 
     pub(super) fn oblige(&mut self, kind: Need, poly: Poly, domain: Domain) {
@@ -224,8 +240,12 @@ impl Builder<'_> {
                 None
             }
             Op::Assign => {
+                let idle = self.is_idle(args[0]);
+                let around = std::mem::replace(&mut self.idle, idle);
                 let value = self.visit(args[1]);
-                self.write_place(args[0], value, body.ty(args[1]), args[1])
+                let written = self.write_place(args[0], value, body.ty(args[1]), args[1]);
+                self.idle = around;
+                written
             }
             Op::Compound(op) => self.compound(op, t),
             Op::Step { delta, prefix } => self.step(delta as i128, prefix, t),

@@ -1,7 +1,7 @@
 //! Obstacles in words: why nothing can be said, and what would settle it.
 
 use analysis::{NotCounted, NotReplayed, Obstacle, ObstacleKind, TroubleKind, Watched, Work};
-use term::Op;
+use term::{Op, TermId};
 
 use super::functions::{called, why_unknown};
 use super::{condition, plural};
@@ -15,6 +15,22 @@ pub(crate) struct ObstacleWords {
     pub reason: String,
     /// What now: a sentence.
     pub remedy: String,
+}
+
+/// Whether it is a variable that nothing read from memory is given to.
+fn is_computed(view: &FunctionView, t: TermId) -> bool {
+    let body = view.body();
+    let Some(s) = body.as_symbol(t) else { return false };
+    let loads = |t: TermId| {
+        body.walk(t).any(|x| matches!(body.op(x), Op::Index | Op::Deref | Op::Member { .. } | Op::Call))
+    };
+    let given = |t: TermId| match (body.op(t), body.args(t)) {
+        (Op::Declare(d), &[value]) if *d == s => Some(value),
+        (Op::Assign | Op::Compound(_), &[place, value]) if body.as_symbol(place) == Some(s) => Some(value),
+        _ => None,
+    };
+    let mut all = body.walk(body.root).filter_map(given).peekable();
+    all.peek().is_some() && !all.any(loads)
 }
 
 /// An obstacle in a few words, for labels: `call of g`.
@@ -94,7 +110,13 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             let subscript = view.text(*term);
             words(
                 "indirect-subscript",
-                format!("the subscript `{subscript}` on line {line} comes out of memory and may have the same value twice"),
+                format!(
+                    "the subscript `{subscript}` on line {line} {} and may have the same value twice",
+                    match is_computed(view, *term) {
+                        true => "is computed in a way that cannot be followed",
+                        false => "comes out of memory",
+                    }
+                ),
                 &format!(
                     "It would be parallel if no two iterations have the same `{subscript}`; that cannot be seen from the text."
                 ),
