@@ -192,16 +192,14 @@ impl<'c> All<'c> {
                 if in_c == 0 || (coefficient.signum() != in_c.signum() && !c.equality) {
                     continue;
                 }
-                let (scale, k) = match in_c.abs() {
-                    1 => (1, coefficient * in_c),
-                    a => {
-                        let scale = a / base::gcd(coefficient.abs(), a);
-                        (scale, coefficient * scale / in_c)
-                    }
+                let scale = match in_c.abs() {
+                    1 => 1,
+                    a => a / base::gcd(coefficient.abs(), a),
                 };
                 if scale > 64 {
                     continue;
                 }
+                let k = coefficient * scale / in_c;
                 if m.len() == 1 && scale == 1 {
                     return e.add_scaled(&c.poly, -k);
                 }

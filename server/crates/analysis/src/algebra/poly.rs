@@ -64,7 +64,7 @@ pub(crate) struct Poly {
 }
 
 fn checked(v: i128) -> Option<i128> {
-    (v.abs() < LIMIT).then_some(v)
+    (-LIMIT < v && v < LIMIT).then_some(v)
 }
 
 impl Poly {
@@ -320,6 +320,7 @@ mod tests {
         assert_eq!(e.sub(&e).unwrap(), Poly::default());
         assert!(!e.is_linear());
         assert_eq!(Poly::constant(1 << 99).scale(2), None, "too large is given up, not wrapped");
+        assert_eq!(Poly::constant(i128::MIN / 2).scale(2), None, "nor is the one number without a positive one");
     }
 
     #[test]

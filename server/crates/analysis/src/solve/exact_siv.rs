@@ -20,7 +20,7 @@ fn no_solution(s: &System, l: &[i128], p: usize, q: usize) -> Option<bool> {
     }
     let k = -c / g;
     // small numbers in, and `u`, `v` are no larger than `b`, `a`: 128 bits hold the products
-    let small = |x: i128| (x.abs() < LIMIT).then_some(x);
+    let small = |x: i128| (-LIMIT < x && x < LIMIT).then_some(x);
     let (x0, y0) = (u.checked_mul(small(k)?)?, v.checked_mul(small(k)?)?);
     let (dx, dy) = (b / g, -a / g);
     let mut t = Range::default();

@@ -132,7 +132,7 @@ pub(crate) fn counted(s: &System, work: &mut u64) -> Solution {
                         continue;
                     }
                     match x.checked_mul(q).zip(y.checked_mul(p)).and_then(|(x, y)| x.checked_add(y)) {
-                        Some(v) if v.abs() < LIMIT => l.push(v),
+                        Some(v) if -LIMIT < v && v < LIMIT => l.push(v),
                         _ => return Solution::Unknown,
                     }
                 }
@@ -151,7 +151,7 @@ pub(crate) fn counted(s: &System, work: &mut u64) -> Solution {
 fn subtract(l: &mut Line, e: &Line, k: i128) -> bool {
     for (x, y) in l.iter_mut().zip(e) {
         match y.checked_mul(k).and_then(|v| x.checked_sub(v)) {
-            Some(v) if v.abs() < LIMIT => *x = v,
+            Some(v) if -LIMIT < v && v < LIMIT => *x = v,
             _ => return false,
         }
     }

@@ -223,7 +223,7 @@ fn union((space, any): &Asked, budget: &Budget) -> poly::Result<Option<poly::Set
 /// Whether no integers satisfy all lines (coefficients by column, then the constant): each of `equal` 0, each of `least` at
 /// least 0. `false`: not shown, or no steps left.
 pub(crate) fn impossible(columns: usize, equal: Vec<Line>, least: Vec<Line>, budget: &Budget) -> bool {
-    let large = |l: &Line| l.iter().any(|c| c.abs() >= LIMIT);
+    let large = |l: &Line| l.iter().any(|c| !(-LIMIT < *c && *c < LIMIT));
     let (mut equal, mut least) = (equal, least);
     // less said is no more shown
     equal.retain(|l| !large(l));

@@ -68,10 +68,10 @@ impl System {
             [(&c.row.params, 0), (&c.row.dims, self.params), (&c.row.exists, self.params + self.dims)];
         for (values, from) in places {
             for (k, v) in values.iter().enumerate() {
-                *line.get_mut(from + k).filter(|_| v.abs() < LIMIT)? = *v;
+                *line.get_mut(from + k).filter(|_| -LIMIT < *v && *v < LIMIT)? = *v;
             }
         }
-        *line.last_mut().filter(|_| c.row.constant.abs() < LIMIT)? = c.row.constant;
+        *line.last_mut().filter(|_| -LIMIT < c.row.constant && c.row.constant < LIMIT)? = c.row.constant;
         match c.kind {
             poly::Kind::Eq => self.equal.push(line),
             poly::Kind::Ge => self.least.push(line),
