@@ -320,7 +320,11 @@ mod tests {
         assert_eq!(e.sub(&e).unwrap(), Poly::default());
         assert!(!e.is_linear());
         assert_eq!(Poly::constant(1 << 99).scale(2), None, "too large is given up, not wrapped");
-        assert_eq!(Poly::constant(i128::MIN / 2).scale(2), None, "nor is the one number without a positive one");
+        assert_eq!(
+            Poly::constant(i128::MIN / 2).scale(2),
+            None,
+            "nor is the one number without a positive one"
+        );
     }
 
     #[test]
