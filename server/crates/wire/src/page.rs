@@ -122,7 +122,12 @@ pub fn page() -> String {
 
 fn section(out: &mut String, name: &str, def: &Value) {
     let words = |v: &Value| v["description"].as_str().unwrap_or_default().replace('\n', " ");
-    let _ = write!(out, "\n## {name}\n\n{}\n\n| field | type | meaning |\n|---|---|---|\n", words(def));
+    let _ = write!(out, "\n## {name}\n\n{}\n\n", words(def));
+    if def["properties"].is_null() {
+        let _ = writeln!(out, "It is: {}.", kind(def));
+        return;
+    }
+    out.push_str("| field | type | meaning |\n|---|---|---|\n");
     let required: Vec<&str> =
         def["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let empty = Map::new();
