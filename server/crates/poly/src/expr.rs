@@ -80,6 +80,27 @@ pub enum Expr {
 }
 
 impl Expr {
+    /// The expression with others in the place of its numbers, parameters and counters.
+    pub fn with_leaves(&self, leaf: &dyn Fn(&Expr) -> Expr) -> Expr {
+        let one = |e: &Expr| Box::new(e.with_leaves(leaf));
+        let all = |es: &[Expr]| es.iter().map(|e| e.with_leaves(leaf)).collect();
+        match self {
+            Expr::Int(_) | Expr::Param(_) | Expr::Iter(_) => leaf(self),
+            Expr::Neg(a) => Expr::Neg(one(a)),
+            Expr::Add(a, b) => Expr::Add(one(a), one(b)),
+            Expr::Sub(a, b) => Expr::Sub(one(a), one(b)),
+            Expr::Mul(a, b) => Expr::Mul(one(a), one(b)),
+            Expr::Div(a, n, r) => Expr::Div(one(a), *n, *r),
+            Expr::Mod(a, n, r) => Expr::Mod(one(a), *n, *r),
+            Expr::Min(es) => Expr::Min(all(es)),
+            Expr::Max(es) => Expr::Max(all(es)),
+            Expr::Select(c, a, b) => Expr::Select(one(c), one(a), one(b)),
+            Expr::Compare(c, a, b) => Expr::Compare(*c, one(a), one(b)),
+            Expr::And(a, b) => Expr::And(one(a), one(b)),
+            Expr::Or(a, b) => Expr::Or(one(a), one(b)),
+        }
+    }
+
     /// The value; `None` beyond 128 bits, on a missing parameter or counter, and where a promise of [`Rounding`] or
     /// [`Remainder`] is broken.
     pub fn eval(&self, params: &[i128], iters: &[i128]) -> Option<i128> {

@@ -83,6 +83,54 @@ pub enum Ast {
     },
 }
 
+impl Ast {
+    /// The same with other numbers for the dimensions that its loops count.
+    pub fn with_counters(&self, place: &dyn Fn(usize) -> usize) -> Ast {
+        let value = |e: &Expr| {
+            e.with_leaves(&|e| match e {
+                Expr::Iter(i) => Expr::Iter(place(*i)),
+                e => e.clone(),
+            })
+        };
+        let one = |a: &Ast| Box::new(a.with_counters(place));
+        match self {
+            Ast::For { iter, init, cond, step, body } => Ast::For {
+                iter: place(*iter),
+                init: value(init),
+                cond: value(cond),
+                step: *step,
+                body: one(body),
+            },
+            Ast::Let { iter, value: v, body } => {
+                Ast::Let { iter: place(*iter), value: value(v), body: one(body) }
+            }
+            Ast::If { cond, then, otherwise } => {
+                Ast::If { cond: value(cond), then: one(then), otherwise: otherwise.as_ref().map(|o| one(o)) }
+            }
+            Ast::Block(all) => Ast::Block(all.iter().map(|a| a.with_counters(place)).collect()),
+            Ast::User { statement, args } => {
+                Ast::User { statement: *statement, args: args.iter().map(value).collect() }
+            }
+        }
+    }
+
+    /// The same loops with another tree in the place of what they run.
+    pub fn around(&self, inside: &Ast) -> Ast {
+        let one = |a: &Ast| Box::new(a.around(inside));
+        match self {
+            Ast::For { iter, init, cond, step, body } => {
+                Ast::For { iter: *iter, init: init.clone(), cond: cond.clone(), step: *step, body: one(body) }
+            }
+            Ast::Let { iter, value, body } => Ast::Let { iter: *iter, value: value.clone(), body: one(body) },
+            Ast::If { cond, then, otherwise } => {
+                Ast::If { cond: cond.clone(), then: one(then), otherwise: otherwise.as_ref().map(|o| one(o)) }
+            }
+            Ast::Block(all) => Ast::Block(all.iter().map(|a| a.around(inside)).collect()),
+            Ast::User { .. } => inside.clone(),
+        }
+    }
+}
+
 /// The inclusive upper bound that a loop's condition `iter <= e` or `iter < e` states.
 pub fn upper_bound(cond: &Expr, iter: usize) -> Option<Expr> {
     match cond {

@@ -143,6 +143,10 @@ fn of_nest(
         return None;
     }
     let nest = statements::nest(&cx, facts, &reading.model).ok()?;
+    // tuples of instances are told by the loops around a statement
+    if nest.accesses.iter().any(|(k, a)| a.loops != nest.statements[*k].loops) {
+        return None;
+    }
     let accesses: Vec<AffineAccess> =
         nest.accesses.iter().map(|(_, a)| a).chain(&nest.outside).cloned().collect();
     let (conditions, obstacles) = assumptions(&cx, &mut reading, &accesses, l);

@@ -131,9 +131,9 @@ fn named(v: &ThreadValue, f: &mut dyn FnMut(usize)) {
 /// The code with its parameters in other places.
 fn renamed(code: &Scan, place: &dyn Fn(usize) -> usize) -> Scan {
     let value = |v: &ThreadValue| {
-        mapped(v, &|v| match v {
-            ThreadValue::Param(p) => Some(ThreadValue::Param(place(*p))),
-            _ => None,
+        v.with_leaves(&|v| match v {
+            ThreadValue::Param(p) => ThreadValue::Param(place(*p)),
+            v => v.clone(),
         })
     };
     match code {
@@ -242,30 +242,8 @@ fn scaled(k: i128, e: ThreadValue) -> ThreadValue {
 
 /// The value with known counters put in.
 fn replaced(e: &ThreadValue, known: &[(usize, ThreadValue)]) -> ThreadValue {
-    mapped(e, &|v| match v {
-        ThreadValue::Iter(i) => known.iter().rev().find(|k| k.0 == *i).map(|k| k.1.clone()),
-        _ => None,
+    e.with_leaves(&|v| match v {
+        ThreadValue::Iter(i) => known.iter().rev().find(|k| k.0 == *i).map_or(v, |k| &k.1).clone(),
+        v => v.clone(),
     })
-}
-
-/// The value with those of its leaves replaced for which `leaf` has another value.
-fn mapped(e: &ThreadValue, leaf: &dyn Fn(&ThreadValue) -> Option<ThreadValue>) -> ThreadValue {
-    use crate::ThreadValue as V;
-    let again = |e: &V| Box::new(mapped(e, leaf));
-    let all = |es: &[V]| es.iter().map(|e| mapped(e, leaf)).collect();
-    match e {
-        V::Int(_) | V::Param(_) | V::Iter(_) => leaf(e).unwrap_or_else(|| e.clone()),
-        V::Neg(a) => V::Neg(again(a)),
-        V::Add(a, b) => V::Add(again(a), again(b)),
-        V::Sub(a, b) => V::Sub(again(a), again(b)),
-        V::Mul(a, b) => V::Mul(again(a), again(b)),
-        V::Div(a, n, r) => V::Div(again(a), *n, *r),
-        V::Mod(a, n, r) => V::Mod(again(a), *n, *r),
-        V::Min(es) => V::Min(all(es)),
-        V::Max(es) => V::Max(all(es)),
-        V::Select(c, a, b) => V::Select(again(c), again(a), again(b)),
-        V::Compare(c, a, b) => V::Compare(*c, again(a), again(b)),
-        V::And(a, b) => V::And(again(a), again(b)),
-        V::Or(a, b) => V::Or(again(a), again(b)),
-    }
 }

@@ -147,14 +147,14 @@ fn wave((k, instances): &(usize, Set), frame: &ParamSpace<'_, '_>, mut writer: W
         value = Expr::Neg(Box::new(value));
     }
     let place = |i: usize| if i == 0 { ROUND } else { INDICES + i - 1 };
-    let condition = moved(&condition, &|e| match e {
+    let condition = condition.with_leaves(&|e| match e {
         Expr::Param(p) if *p >= params => Expr::Iter(place(*p - params)),
         e => e.clone(),
     });
     writer.settled = Some((settled, value, condition));
     let (rounds, others) = (scanned(&rounds)?, scanned(&others)?);
-    let inside = renumbered(&others, &|i| INDICES + i);
-    let ast = within(&renumbered(&rounds, &|_| ROUND), &inside);
+    let inside = others.with_counters(&|i| INDICES + i);
+    let ast = rounds.with_counters(&|_| ROUND).around(&inside);
     let new = writer.statement(&ast)?;
     writer.put(new);
     Some(())
@@ -164,73 +164,6 @@ fn wave((k, instances): &(usize, Set), frame: &ParamSpace<'_, '_>, mut writer: W
 fn round(unit: &Unit, factors: &[i128]) -> Row {
     let dims = factors.iter().zip(&unit.signs).enumerate();
     dims.fold(Row::constant(0), |row, (d, (f, sign))| row.dim(d, f * sign))
-}
-
-/// A tree with others for its counters.
-fn renumbered(ast: &Ast, place: &dyn Fn(usize) -> usize) -> Ast {
-    let value = |e: &Expr| {
-        moved(e, &|e| match e {
-            Expr::Iter(i) => Expr::Iter(place(*i)),
-            e => e.clone(),
-        })
-    };
-    let one = |a: &Ast| Box::new(renumbered(a, place));
-    match ast {
-        Ast::For { iter, init, cond, step, body } => Ast::For {
-            iter: place(*iter),
-            init: value(init),
-            cond: value(cond),
-            step: *step,
-            body: one(body),
-        },
-        Ast::Let { iter, value: v, body } => {
-            Ast::Let { iter: place(*iter), value: value(v), body: one(body) }
-        }
-        Ast::If { cond, then, otherwise } => {
-            Ast::If { cond: value(cond), then: one(then), otherwise: otherwise.as_ref().map(|o| one(o)) }
-        }
-        Ast::Block(all) => Ast::Block(all.iter().map(|a| renumbered(a, place)).collect()),
-        Ast::User { statement, args } => {
-            Ast::User { statement: *statement, args: args.iter().map(value).collect() }
-        }
-    }
-}
-
-/// A tree with another in the place of what it runs.
-fn within(ast: &Ast, inside: &Ast) -> Ast {
-    let one = |a: &Ast| Box::new(within(a, inside));
-    match ast {
-        Ast::For { iter, init, cond, step, body } => {
-            Ast::For { iter: *iter, init: init.clone(), cond: cond.clone(), step: *step, body: one(body) }
-        }
-        Ast::Let { iter, value, body } => Ast::Let { iter: *iter, value: value.clone(), body: one(body) },
-        Ast::If { cond, then, otherwise } => {
-            Ast::If { cond: cond.clone(), then: one(then), otherwise: otherwise.as_ref().map(|o| one(o)) }
-        }
-        Ast::Block(all) => Ast::Block(all.iter().map(|a| within(a, inside)).collect()),
-        Ast::User { .. } => inside.clone(),
-    }
-}
-
-/// An expression with others for its leaves.
-fn moved(e: &Expr, leaf: &dyn Fn(&Expr) -> Expr) -> Expr {
-    let one = |e: &Expr| Box::new(moved(e, leaf));
-    let all = |es: &[Expr]| es.iter().map(|e| moved(e, leaf)).collect();
-    match e {
-        Expr::Iter(_) | Expr::Int(_) | Expr::Param(_) => leaf(e),
-        Expr::Neg(a) => Expr::Neg(one(a)),
-        Expr::Add(a, b) => Expr::Add(one(a), one(b)),
-        Expr::Sub(a, b) => Expr::Sub(one(a), one(b)),
-        Expr::Mul(a, b) => Expr::Mul(one(a), one(b)),
-        Expr::Div(a, n, r) => Expr::Div(one(a), *n, *r),
-        Expr::Mod(a, n, r) => Expr::Mod(one(a), *n, *r),
-        Expr::Min(es) => Expr::Min(all(es)),
-        Expr::Max(es) => Expr::Max(all(es)),
-        Expr::Select(c, a, b) => Expr::Select(one(c), one(a), one(b)),
-        Expr::Compare(c, a, b) => Expr::Compare(*c, one(a), one(b)),
-        Expr::And(a, b) => Expr::And(one(a), one(b)),
-        Expr::Or(a, b) => Expr::Or(one(a), one(b)),
-    }
 }
 
 /// The indices that the loops inside of a round go through: those that the round's number does not settle.
@@ -454,10 +387,23 @@ impl Writer<'_, '_> {
             let ty = |s: &SymbolId| self.body.symbols[*s].ty;
             all.windows(2).all(|w| ty(&w[0]) == ty(&w[1]))
         });
-        let kind = |s: SymbolId| self.body.types.as_int(self.body.symbols[s].ty);
+        // counted up, one that the program counts down might have no next value in its type
+        let kind = |s: SymbolId| match self
+            .cut
+            .units
+            .iter()
+            .any(|u| u.indices.iter().zip(&u.signs).any(|(&i, &sign)| i == s && sign < 0))
+        {
+            true => Some(IntKind::LongLong),
+            false => self.body.types.as_int(self.body.symbols[s].ty),
+        };
         match alike.as_deref() {
             // the first in the text
-            Some([.., s]) => Some(self.local(self.body.symbols[*s].name.clone(), kind(*s)?)),
+            Some([.., s]) => {
+                let wide = of.iter().flatten().any(|&s| kind(s) == Some(IntKind::LongLong));
+                let kind = if wide { IntKind::LongLong } else { kind(*s)? };
+                Some(self.local(self.body.symbols[*s].name.clone(), kind))
+            }
             _ if iter == ROUND => Some(self.local("wave".into(), IntKind::LongLong)),
             _ => Some(self.local(format!("c{}", iter - PLACE).into(), IntKind::LongLong)),
         }
@@ -480,7 +426,7 @@ impl Writer<'_, '_> {
 
     /// The expression with what is known of dimensions put in.
     fn settle(&self, e: &Expr) -> Expr {
-        moved(e, &|e| match e {
+        e.with_leaves(&|e| match e {
             Expr::Iter(i) => self.lets.get(i).unwrap_or(e).clone(),
             e => e.clone(),
         })

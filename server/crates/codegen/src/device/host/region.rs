@@ -268,7 +268,9 @@ impl Host<'_> {
         match runs {
             Some(runs) => Ok(Some(runs)),
             None => {
-                Err("Whether what the region is given may be read before it runs is not known.".to_owned())
+                Err("The call would read what the program reads only where its loops run, and no test says whether they do. \
+                     Read it into variables before them."
+                    .to_owned())
             }
         }
     }
