@@ -136,15 +136,17 @@ pub fn region_alone(written: &Written, facts: &Facts, nests: &[LoopId], budget: 
 }
 
 /// The same function with nests in the statements written in rounds, of which each is whole kernels, where otherwise the host would
-/// run loops in a loop; `None` where there are none. `kernels`: the parallel loops in the statements.
+/// run loops in a loop; `None` where there are none. `kernels`: the parallel loops in the statements. `joined`: what one launch of a
+/// round can do is one kernel, and `None` where nothing is.
 pub fn region_in_rounds(
     written: &Written,
     program: &Program,
     facts: &Facts,
     kernels: &[TermId],
+    joined: bool,
     budget: &Budget,
 ) -> Option<Written> {
-    threadmap::rounds::in_rounds(written, program, facts, kernels, budget)
+    threadmap::rounds::in_rounds(written, program, facts, kernels, joined, budget)
 }
 
 /// The complete dependence graph of the nest that `root` is the outermost loop of, on demand and exact: what a

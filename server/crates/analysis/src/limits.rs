@@ -379,6 +379,11 @@ pub(crate) mod threadmap_rounds {
     /// Nests with more statements have no rounds, nor those for which so many times were tried.
     pub(crate) const MAX_UNITS: usize = 12;
     pub(crate) const MAX_TRIED: usize = 4000;
+    /// Launches of a round of a nest whose statements are cut in pieces.
+    pub(crate) const MAX_LAUNCHES: usize = 8;
+    /// Ways to run units of a nest a round later that are tried, and ways to place units in threads.
+    pub(crate) const MAX_SHIFTED: usize = 256;
+    pub(crate) const MAX_PLACED: usize = 20_000;
     /// Instances of statements in the text of the loops.
     pub(crate) const MAX_RUNS: usize = 24;
 }

@@ -73,11 +73,12 @@ impl Asked<'_> {
         then: &mut Option<F>,
     ) -> Result<R, Option<NoKernel>> {
         let kernels: Vec<TermId> = own.kernels.iter().map(|n| view.of(n.0).term).collect();
-        let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, self.cancel.clone());
         let program = view.doc.program();
-        let rounds = analysis::region_in_rounds(written, program, &view.facts, &kernels, &budget);
-        self.counted.set(self.counted.get() + budget.taken());
-        if let Some(rounds) = rounds {
+        for joined in [true, false] {
+            let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, self.cancel.clone());
+            let rounds = analysis::region_in_rounds(written, program, &view.facts, &kernels, joined, &budget);
+            self.counted.set(self.counted.get() + budget.taken());
+            let Some(rounds) = rounds else { continue };
             let made = self.with_view(view, &rounds, |view| {
                 let own = self.nests(view, &rounds.statements);
                 self.alone_or_not(view, &rounds, own, true, then)

@@ -216,6 +216,7 @@ impl<'a> Walk<'a> {
     }
 
     fn is_fixed_buffer(&self, b: &Buffer) -> bool {
-        b.extent.as_ref().is_none_or(|(f, l)| self.is_fixed_expr(f) && self.is_fixed_expr(l))
+        let parts = b.extent.iter().chain(&b.written_part);
+        parts.into_iter().all(|(f, l)| self.is_fixed_expr(f) && self.is_fixed_expr(l))
     }
 }
