@@ -216,6 +216,20 @@ fn counts_are_for_programs_too() {
     let text = std::fs::read_to_string(folder.path("counts.json")).expect("written");
     let ran: wire::Ran = serde_json::from_str(&text).expect("the file");
     assert_eq!(ran.counted.map(|c| (c.launches, c.to_device.count)), Some((0, 0)));
+    // why the loop itself ran, at the end, and at once where that is wanted
+    let mut command = folder.command(&[&["run"], &files[..], &["--", "2"]].concat());
+    let output = command.env("WW_VERBOSE", "1").output().expect("it runs");
+    let why = "because ww_trips_i <= 0";
+    assert_eq!(
+        err(&output),
+        format!(
+            "warpwright: smooth_i_on_gpu: the program's own loop runs, {why}\nwarpwright: no kernel was launched; the program's own \
+             loops ran.\n  smooth_i_on_gpu: 1 time the program's own loop, {why}\n"
+        )
+    );
+    let mut command = folder.command(&[&["run"], &files[..]].concat());
+    let output = command.env("WW_VERBOSE", "1").output().expect("it runs");
+    assert!(err(&output).starts_with("warpwright: smooth_i_on_gpu: ran on the device\n"), "{}", err(&output));
     let quiet = folder.run(&[&["run", "-q"], &files[..]].concat());
     assert_eq!((out(&quiet).as_str(), err(&quiet).as_str()), ("500.0 1\n", ""));
 }

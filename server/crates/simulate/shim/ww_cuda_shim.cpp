@@ -1,5 +1,6 @@
 /* The run time behind ww_cuda_shim.h and cuda_runtime.h: threads, barriers, device memory with red zones and poison, and counts.
    Environment: WW_SEED (order of threads and blocks), WW_FAIL_MALLOC=N (the N-th cudaMalloc fails, from 1), WW_NO_DEVICE=1,
+   WW_VERBOSE=1 (where offloaded loops run, and why not on the device, is said on standard error when it is new),
    WW_STATS=FILE (what was copied and launched is written there at the end; `-`: on standard error).
    Exit codes: 97 a barrier that not all threads reach, 98 a red zone was written, 99 memory leaked (not with WW_PROGRAM: then
    it is counted and the program ends as it would). */
@@ -236,6 +237,8 @@ const char *const WAYS[] = {"in", "out", "on"};
 struct Counts {
     std::map<std::tuple<Way, std::string, std::string>, Copied> copies;
     std::map<std::string, Launched> launches;
+    /* by function and reason; no reason: it ran */
+    std::map<std::pair<std::string, std::string>, unsigned long long> said;
     unsigned long long leaks, leaked_bytes;
     void launched(const char *name, unsigned long long blocks, unsigned long long threads) {
         Launched &l = launches[name];
@@ -248,7 +251,8 @@ struct Counts {
         c.count++;
         c.bytes += bytes;
     }
-    /* a line each: `copy WAY COUNT BYTES FUNCTION EXPRESSION`, `launch COUNT BLOCKS THREADS NAME`, `leak COUNT BYTES` */
+    /* a line each: `copy WAY COUNT BYTES FUNCTION EXPRESSION`, `launch COUNT BLOCKS THREADS NAME`, `declined COUNT FUNCTION WHY`,
+       `leak COUNT BYTES` */
     void tell() const {
         const char *where = getenv("WW_STATS");
         if (!where || !*where) return;
@@ -260,6 +264,9 @@ struct Counts {
                     std::get<1>(c.first).c_str(), std::get<2>(c.first).c_str());
         for (auto &l : launches)
             fprintf(f, "launch %llu %llu %llu %s\n", l.second.count, l.second.blocks, l.second.threads, l.first.c_str());
+        for (auto &a : said)
+            if (!a.first.second.empty())
+                fprintf(f, "declined %llu %s %s\n", a.second, a.first.first.c_str(), a.first.second.c_str());
         if (leaks) fprintf(f, "leak %llu %llu\n", leaks, leaked_bytes);
         fprintf(f, "end\n");
         if (!to_stderr) fclose(f);
@@ -347,6 +354,15 @@ void ww_run_grid(const char *name, dim3 grid, dim3 block, size_t shared_bytes, v
         run_block();
     }
     running = NULL;
+}
+int ww_says(const char *function, int ran, const char *why) {
+    unsigned long long &times = counts().said[std::make_pair(std::string(function), std::string(ran ? "" : why))];
+    const char *verbose = getenv("WW_VERBOSE");
+    if (times++ == 0 && verbose && *verbose && strcmp(verbose, "0") != 0) {
+        if (ran) fprintf(stderr, "warpwright: %s: ran on the device\n", function);
+        else fprintf(stderr, "warpwright: %s: the program's own loop runs, %s\n", function, why);
+    }
+    return ran;
 }
 void ww_trap(const char *file, int line) { die(97, "__trap()", file, line); }
 

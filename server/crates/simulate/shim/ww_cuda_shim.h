@@ -172,6 +172,9 @@ static inline int __mulhi(int a, int b) { return (int)((long long)a * b >> 32); 
 [[noreturn]] void ww_trap(const char *file, int line);
 #define __trap() ww_trap(__FILE__, __LINE__)
 
+/* what a function of an offloaded loop gives back: 0 where the loop itself is to run, and then why. Counted, and with WW_VERBOSE=1 said */
+int ww_says(const char *function, int ran, const char *why);
+
 /* copies are counted by the names that the program has for their ends */
 cudaError_t ww_memcpy(const char *in, const char *to_name, const char *from_name, void *to, const void *from, size_t bytes,
                       cudaMemcpyKind kind);

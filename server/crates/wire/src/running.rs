@@ -231,6 +231,8 @@ pub struct RanCounts {
     /// Arrays on the device that were never freed.
     pub never_freed: Copies,
     pub kernels: Vec<RanKernel>,
+    /// Offloaded loops that ran on the host all the same.
+    pub declined: Vec<RanDeclined>,
     /// By function and array; most bytes first.
     pub copies: Vec<RanCopies>,
 }
@@ -244,6 +246,16 @@ pub struct RanKernel {
     /// Of all launches.
     pub blocks: u64,
     pub threads: u64,
+}
+
+/// A function of an offloaded loop that let the loop itself run.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct RanDeclined {
+    pub function: String,
+    /// A phrase.
+    pub why: String,
+    pub count: u64,
 }
 
 /// Copies of one array, one way, in one function.

@@ -140,7 +140,10 @@ fn say(
 ) -> anyhow::Result<Option<Vec<ide::VerifyReport>>> {
     // a difference is for programs as well
     let print = |text: &str| match args.diff {
-        true => Ok(told.note(text.trim_end())),
+        true => {
+            told.note(text.trim_end());
+            Ok(())
+        }
         false => told.print(text),
     };
     for text in &done.notes {

@@ -7,6 +7,7 @@ use ide::cpu_runtime;
 
 use super::super::note;
 use super::super::reading::disk_for;
+use super::reasons::with_reasons;
 use super::sources::{Kind, Source, Sources};
 use super::CompilerArgs;
 use crate::compiler::Wanted;
@@ -109,7 +110,7 @@ fn translated(path: &Path) -> anyhow::Result<String> {
         anyhow::anyhow!("{} cannot be read: {e}. Kernel files are UTF-8 texts.", path.display())
     })?;
     let shown = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
-    Ok(format!("#line 1 \"{shown}\"\n{}", cpu_runtime::rewrite(&text)))
+    Ok(format!("#line 1 \"{shown}\"\n{}", cpu_runtime::rewrite(&with_reasons(&text))))
 }
 
 /// Headers of a kernel file that say what C++ cannot, rewritten: the names by which they are included, and their texts.

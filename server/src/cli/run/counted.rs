@@ -10,7 +10,11 @@ pub fn read(text: &str) -> Option<wire::RanCounts> {
     let mut is_whole = false;
     for line in text.lines() {
         // the last word of a line may have blanks
-        let parts = if line.starts_with("copy") { 6 } else { 5 };
+        let parts = match line.split(' ').next() {
+            Some("copy") => 6,
+            Some("declined") => 4,
+            _ => 5,
+        };
         let mut words = line.splitn(parts, ' ');
         let mut word = || words.next();
         match word()? {
@@ -31,6 +35,10 @@ pub fn read(text: &str) -> Option<wire::RanCounts> {
                     (word()?.parse().ok()?, word()?.parse().ok()?, word()?.parse().ok()?);
                 out.launches += launches;
                 out.kernels.push(wire::RanKernel { name: word()?.to_owned(), launches, blocks, threads });
+            }
+            "declined" => {
+                let (count, function) = (word()?.parse().ok()?, word()?.to_owned());
+                out.declined.push(wire::RanDeclined { function, why: word()?.to_owned(), count });
             }
             "leak" => {
                 out.never_freed = wire::Copies { count: word()?.parse().ok()?, bytes: word()?.parse().ok()? };
@@ -71,6 +79,7 @@ pub fn words(ran: &wire::Ran) -> String {
     };
     if c.launches == 0 {
         let _ = writeln!(out, "warpwright: no kernel was launched; {}.", nothing_launched(c));
+        say_declined(&mut out, c);
         return out;
     }
     let _ = writeln!(
@@ -104,7 +113,9 @@ pub fn words(ran: &wire::Ran) -> String {
         let all = wire::Copies { count: copy.count, bytes: copy.bytes };
         let _ = writeln!(out, "  {way}, {}, in {}: {}", copy.array, copy.function, copies(all));
     }
-    let hidden = c.kernels.len().saturating_sub(SHOWN) + c.copies.len().saturating_sub(SHOWN);
+    say_declined(&mut out, c);
+    let hidden: usize =
+        [c.kernels.len(), c.copies.len(), c.declined.len()].iter().map(|n| n.saturating_sub(SHOWN)).sum();
     if hidden > 0 {
         let _ = writeln!(out, "  and {hidden} more lines (--format json has them all)");
     }
@@ -119,9 +130,18 @@ pub fn words(ran: &wire::Ran) -> String {
     out
 }
 
+/// Loops that ran on the host, and why.
+fn say_declined(out: &mut String, c: &wire::RanCounts) {
+    for d in c.declined.iter().take(SHOWN) {
+        let times = many(d.count, "time", "times");
+        let _ = writeln!(out, "  {}: {times} the program's own loop, {}", d.function, d.why);
+    }
+}
+
 fn nothing_launched(c: &wire::RanCounts) -> &'static str {
     match c.to_device.count + c.from_device.count {
-        0 => "loops that were offloaded did not run, or their tests at run time chose the loops themselves",
+        0 if c.declined.is_empty() => "nothing that was offloaded was called",
+        0 => "the program's own loops ran",
         _ => "arrays were copied all the same",
     }
 }
@@ -145,7 +165,7 @@ mod tests {
 
     #[test]
     fn counts_are_read_and_said() {
-        let text = "copy in 3 24 f a + n\ncopy out 1 8 f b\nlaunch 2 4 512 k<int, 4>\nlaunch 1 1 32 last\nleak 1 16\nend\n";
+        let text = "copy in 3 24 f a + n\ncopy out 1 8 f b\nlaunch 2 4 512 k<int, 4>\nlaunch 1 1 32 last\ndeclined 3 f_on_gpu because n > 9\nleak 1 16\nend\n";
         let counted = read(text);
         let ran =
             wire::Ran { version: 1, compiler: "gcc 12".to_owned(), status: Some(0), signal: None, counted };
@@ -153,7 +173,8 @@ mod tests {
             words(&ran),
             "warpwright: 3 launches of 2 kernels on this machine's CPU (gcc 12); 3 copies of 24 bytes to the device, 1 copy of 8 \
              bytes back.\n  kernel k<int, 4>: 2 launches, 4 blocks, 512 threads\n  kernel last: 1 launch, 1 block, 32 threads\n  \
-             to the device, a + n, in f: 3 copies of 24 bytes\n  back, b, in f: 1 copy of 8 bytes\n  never freed: 1 array of 16 \
+             to the device, a + n, in f: 3 copies of 24 bytes\n  back, b, in f: 1 copy of 8 bytes\n  f_on_gpu: 3 times the program's own loop, because n > \
+             9\n  never freed: 1 array of 16 \
              bytes on the device\n"
         );
         // cut off, or not ours

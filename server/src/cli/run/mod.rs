@@ -4,6 +4,7 @@
 
 mod build;
 mod counted;
+mod reasons;
 mod signals;
 mod sources;
 mod write;
