@@ -182,7 +182,7 @@ fn a_rewritten_program_runs_with_its_input_arguments_and_status() {
     let counted = "1 launch of 1 kernel on this machine's CPU";
     assert!(
         said.contains(counted)
-            && said.contains("1 copy of 4000 bytes to the device, 1 copy of 3984 bytes back"),
+            && said.contains("1 copy (4000 bytes) to the device, 1 copy (3984 bytes) back"),
         "{said}"
     );
     assert!(

@@ -60,7 +60,7 @@ fn copies(c: wire::Copies) -> String {
     if c.count == 0 {
         return "nothing".to_owned();
     }
-    format!("{} of {}", many(c.count, "copy", "copies"), many(c.bytes, "byte", "bytes"))
+    format!("{} ({})", many(c.count, "copy", "copies"), many(c.bytes, "byte", "bytes"))
 }
 
 /// For people, behind what the program says.
@@ -171,9 +171,9 @@ mod tests {
             wire::Ran { version: 1, compiler: "gcc 12".to_owned(), status: Some(0), signal: None, counted };
         assert_eq!(
             words(&ran),
-            "warpwright: 3 launches of 2 kernels on this machine's CPU (gcc 12); 3 copies of 24 bytes to the device, 1 copy of 8 \
-             bytes back.\n  kernel k<int, 4>: 2 launches, 4 blocks, 512 threads\n  kernel last: 1 launch, 1 block, 32 threads\n  \
-             to the device, a + n, in f: 3 copies of 24 bytes\n  back, b, in f: 1 copy of 8 bytes\n  f_on_gpu: 3 times the program's own loop, because n > \
+            "warpwright: 3 launches of 2 kernels on this machine's CPU (gcc 12); 3 copies (24 bytes) to the device, 1 copy (8 \
+             bytes) back.\n  kernel k<int, 4>: 2 launches, 4 blocks, 512 threads\n  kernel last: 1 launch, 1 block, 32 threads\n  \
+             to the device, a + n, in f: 3 copies (24 bytes)\n  back, b, in f: 1 copy (8 bytes)\n  f_on_gpu: 3 times the program's own loop, because n > \
              9\n  never freed: 1 array of 16 \
              bytes on the device\n"
         );
