@@ -96,7 +96,8 @@ const CHECK: &str = r#"
 #define CHECK(call) do { if ((call) != cudaSuccess) { printf("%s:%d\n", #call, __LINE__); exit(9); } } while (0)
 __global__ void once(float *x) { extern __shared__ float t[]; t[0] = x[0]; x[0] = 2 * t[0]; }
 static inline void launch(float *x) { once<<<1, 1, 4>>>(x); }
-__global__ void twice(float *x) { x[0] *= 2; }
+inline __device__ float shared_one(float v) { __shared__ float one; one = v; return one; }
+__global__ void twice(float *x) { __shared__ float two[2]; two[0] = shared_one(x[0]); x[0] = 2 * two[0]; }
 "#;
 
 struct Folder(TempDir);

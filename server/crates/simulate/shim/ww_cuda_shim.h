@@ -24,8 +24,13 @@
 #define __noinline__
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
-/* all shared memory lies in one section, so that it can be poisoned before each block */
+/* all shared memory lies in one section, so that it can be poisoned before each block; compilers do not have variables of templates and
+   of other functions in one */
+#ifdef WW_PLAIN_SHARED
+#define __shared__ static
+#else
 #define __shared__ static __attribute__((section("ww_shared")))
+#endif
 
 struct ww_thread {
     uint3 thread_idx, block_idx;

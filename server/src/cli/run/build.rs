@@ -7,7 +7,7 @@ use ide::cpu_runtime;
 
 use super::super::note;
 use super::super::reading::disk_for;
-use super::reasons::with_reasons;
+use super::reasons::{is_ours, with_reasons};
 use super::sources::{Kind, Source, Sources};
 use super::CompilerArgs;
 use crate::compiler::Wanted;
@@ -85,7 +85,7 @@ pub fn plan(
                 let name =
                     source.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
                 let place = folder.join(format!("{n}_{name}.cpp"));
-                files.push((place.clone(), translated(&source.path)?));
+                files.push((place.clone(), translated(&source.path, &mut argv)?));
                 text(&place)
             }
             _ => text(&source.path),
@@ -104,11 +104,14 @@ pub fn plan(
     Ok(Plan { files, compile, link, program })
 }
 
-/// A kernel file as C++, with its own name in complaints.
-fn translated(path: &Path) -> anyhow::Result<String> {
+/// A kernel file as C++, with its own name in complaints; `argv` gets what it needs.
+fn translated(path: &Path, argv: &mut Vec<String>) -> anyhow::Result<String> {
     let text = std::fs::read_to_string(path).map_err(|e| {
         anyhow::anyhow!("{} cannot be read: {e}. Kernel files are UTF-8 texts.", path.display())
     })?;
+    if !is_ours(&text) {
+        argv.push("-DWW_PLAIN_SHARED".to_owned());
+    }
     let shown = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
     Ok(format!("#line 1 \"{shown}\"\n{}", cpu_runtime::rewrite(&with_reasons(&text))))
 }
@@ -131,7 +134,7 @@ fn headers(source: &Source, given: &CompilerArgs) -> anyhow::Result<Vec<(String,
             let leaves = name.split('/').any(|part| part == "..") || name.starts_with('/');
             if let (false, Some(text)) = (leaves, read(&place)) {
                 if cpu_runtime::rewrite(&text) != text {
-                    out.push((name.to_owned(), translated(&place)?));
+                    out.push((name.to_owned(), translated(&place, &mut Vec::new())?));
                 }
             }
             let around = folder_of(&place);

@@ -4,9 +4,15 @@
 /// What our files say in their heads.
 const OURS: &str = "Written by Warpwright.";
 
+/// Whether `offload` wrote a text.
+pub fn is_ours(text: &str) -> bool {
+    let head: Vec<&str> = text.lines().take(4).flat_map(str::split_whitespace).collect();
+    head.join(" ").contains(OURS)
+}
+
 /// The text with its reasons; another one's as it is.
 pub fn with_reasons(text: &str) -> String {
-    if !text.lines().take(2).any(|l| l.contains(OURS)) {
+    if !is_ours(text) {
         return text.to_owned();
     }
     let mut out = String::with_capacity(text.len() + text.len() / 8);
