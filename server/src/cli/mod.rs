@@ -156,6 +156,7 @@ fn run(command: Command) -> ExitCode {
 
 /// Writes to standard output. A reader that left early (`| head`) ends the program quietly.
 pub fn print(text: &str) -> anyhow::Result<()> {
+    writing::clear_progress();
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
@@ -165,6 +166,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 
 /// Writes a line to standard error.
 pub fn note(text: &str) {
+    writing::clear_progress();
     let painted = |word: &str, colour| writing::painted(writing::paints(&std::io::stderr()), colour, word);
     let text = match (text.strip_prefix("error:"), text.strip_prefix("note:")) {
         (Some(rest), _) => painted("error:", anstyle::AnsiColor::Red) + rest,

@@ -85,7 +85,6 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
             }
         }
     }
-    progress.end();
     let nothing = done.iter().all(|d| d.loops.is_empty());
     match args.format {
         Format::Text => print(&summary(&done))?,

@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::AnsiColor;
 use serde::Serialize;
@@ -128,14 +129,18 @@ impl Progress {
         self.at += 1;
         if self.is_shown {
             let _ = write!(std::io::stderr(), "\r\x1b[K[{}/{}] {}", self.at, self.all, file.display());
+            HAS_PROGRESS.store(true, Ordering::Relaxed);
         }
     }
+}
 
-    /// What is printed next stands on a line of its own.
-    pub fn end(&mut self) {
-        if self.is_shown {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
-        }
+/// Whether a line of progress is on the terminal now.
+static HAS_PROGRESS: AtomicBool = AtomicBool::new(false);
+
+/// What is printed next stands on a line of its own.
+pub fn clear_progress() {
+    if HAS_PROGRESS.swap(false, Ordering::Relaxed) {
+        let _ = write!(std::io::stderr(), "\r\x1b[K");
     }
 }
 

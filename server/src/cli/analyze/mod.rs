@@ -95,7 +95,6 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<Done> {
             }
         }
     }
-    progress.end();
     print(&match args.format {
         Format::Text => text::text(&reports, paints(&std::io::stdout())),
         Format::Json => contract::pretty(&contract::analysis(&reports, args.enabling, &launches))?,

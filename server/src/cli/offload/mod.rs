@@ -87,7 +87,6 @@ pub fn run(args: &OffloadArgs) -> anyhow::Result<Done> {
             }
         }
     }
-    progress.end();
     told.head(String::new());
     told.print(&summary::words(&done))?;
     build::tell(args, &done, &told)?;
