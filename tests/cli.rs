@@ -250,6 +250,107 @@ fn offload_writes_files_and_leaves_the_original() {
 }
 
 #[test]
+fn folders_and_functions_are_offloaded_and_verified() {
+    let folder = Folder::new();
+    folder.below("src/three.c", THREE);
+    folder.below("src/deep/saxpy.c", SAXPY);
+    folder.below("src/deep/none.c", "int x;\n");
+    folder.below("src/saxpy.h", SAXPY);
+    let output = folder.run(&["offload", "--worth", "--out", "src/gpu", "src"]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
+    let said = out(&output);
+    assert!(said.contains("3 files: 3 loops offloaded in 2 files, 1 loop left as it is\n"), "{said}");
+    assert!(
+        said.contains(
+            "  src/three.c         2 offloaded,   1 left\n  src/deep/saxpy.c    1 offloaded,   0 left\n"
+        ),
+        "{said}"
+    );
+    let how =
+        "to build it:\n  nvcc -fmad=false -c src/gpu/deep/saxpy_i.cu src/gpu/saxpy_i.cu src/gpu/sum_i.cu\n  \
+               cc -I src -I src/deep -c src/gpu/deep/saxpy.c src/gpu/three.c\n";
+    assert!(said.contains(how) && said.ends_with("without a GPU: warpwright run src/gpu src\n"), "{said}");
+    let at = |name: &str| folder.0.path().join("src/gpu").join(name);
+    assert!(at("three.c").exists() && at("sum_i.cu").exists() && at("deep/saxpy.c").exists());
+    assert!(!at("none.c").exists() && !at("saxpy.h").exists());
+    // what was written is not offloaded again, nor named twice
+    let output = folder.run(&["offload", "--worth", "--out", "src/gpu", "src"]);
+    assert!(out(&output).contains("3 files: 3 loops offloaded"), "{}{}", out(&output), err(&output));
+    let output = folder.run(&["verify", "--on", "simulator", "--cases", "3", "src"]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
+    assert!(
+        out(&output).ends_with("3 files: 3 loops the same, 0 different, 0 not tried\n"),
+        "{}",
+        out(&output)
+    );
+    // a function, and several loops
+    let one = folder.run(&["offload", "--function", "sum", "--out", "one", "src/three.c"]);
+    assert_eq!(one.status.code(), Some(0), "{}", err(&one));
+    let host = read(&folder.0.path().join("one/three.c"));
+    assert!(host.contains("sum_i_on_gpu(") && !host.contains("saxpy_i_on_gpu("), "{host}");
+    let two = folder.run(&["verify", "--on", "simulator", "--loop", "2", "--loop", "7", "src/three.c"]);
+    assert_eq!((two.status.code(), out(&two).matches("Same results").count()), (Some(0), 2), "{}", out(&two));
+    let one = folder.run(&["verify", "--on", "simulator", "--function", "sum", "src/three.c"]);
+    assert_eq!((one.status.code(), out(&one).matches("Same results").count()), (Some(0), 1), "{}", out(&one));
+    for (args, says) in [
+        (vec!["offload", "--function", "none", "src/three.c"], "Functions with loops are: saxpy, scan, sum."),
+        (vec!["verify", "--function", "none", "src/three.c"], "Functions with loops are: saxpy, scan, sum."),
+        (
+            vec!["offload", "--loop", "9", "src/three.c"],
+            "No loop begins on line 9. The nearest begin on the lines 7 and 12.",
+        ),
+        (
+            vec!["offload", "--loop", "2", "--loop", "20", "src/three.c"],
+            "line 20. The nearest begins on line 12.",
+        ),
+        (
+            vec!["verify", "--loop", "1", "src/three.c"],
+            "No loop begins on line 1. The nearest begins on line 2.",
+        ),
+        (vec!["offload", "--loop", "1", "src/deep/saxpy.c"], "The only loop begins on line 2."),
+        (vec!["offload", "--loop", "1", "src/deep/none.c"], "The file has no loops."),
+        (vec!["offload", "--loop", "2", "src"], "Name one file, or use --worth."),
+        (vec!["verify", "--loop", "2", "src", "src/three.c"], "Name one file."),
+    ] {
+        let output = folder.run(&args);
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{args:?}");
+        assert!(err(&output).contains(says), "{args:?}: {}", err(&output));
+    }
+}
+
+#[test]
+fn a_difference_is_shown_and_nothing_is_written() {
+    let folder = Folder::new();
+    let original = folder.file("saxpy.c", SAXPY);
+    let output = folder.run(&["offload", "--diff", "--loop", "2", "saxpy.c"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert_eq!((read(&original).as_str(), folder.names().len()), (SAXPY, 1));
+    let diff = out(&output);
+    assert!(
+        diff.starts_with("--- a/saxpy.c\n+++ b/saxpy.c\n@@ ")
+            && diff.contains("\n--- /dev/null\n+++ b/saxpy_i.cu\n"),
+        "{diff}"
+    );
+    // `patch` makes of it what `--in-place` writes
+    let Ok(mut patch) = std::process::Command::new("patch")
+        .args(["-p1", "--quiet"])
+        .current_dir(folder.0.path())
+        .stdin(Stdio::piped())
+        .spawn()
+    else {
+        eprintln!("SKIPPED: patch was not found");
+        return;
+    };
+    std::io::Write::write_all(&mut patch.stdin.take().expect("piped"), diff.as_bytes()).expect("read");
+    assert!(patch.wait().expect("it ends").success());
+    let (host, kernel) = (read(&original), read(&folder.0.path().join("saxpy_i.cu")));
+    std::fs::remove_file(folder.0.path().join("saxpy_i.cu")).expect("it was there");
+    folder.file("saxpy.c", SAXPY);
+    assert_eq!(folder.run(&["offload", "--in-place", "--loop", "2", "saxpy.c"]).status.code(), Some(0));
+    assert_eq!((read(&original), read(&folder.0.path().join("saxpy_i.cu"))), (host, kernel));
+}
+
+#[test]
 fn an_offload_is_optimized_by_pages_or_not_made() {
     let sum = "float f(int n, const float *a) {\n    float s = 0;\n    for (int i = 0; i < n; i++)\n        s += a[i];\n    return s;\n}\n";
     let folder = Folder::new();

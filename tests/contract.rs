@@ -247,6 +247,43 @@ fn kernels_written_and_run() {
 }
 
 #[test]
+fn several_files_and_a_difference() {
+    let folder = Folder::new();
+    folder.file("none.c", "int x;\n");
+    let (done, status) = folder.answer::<wire::OffloadingOfFiles>(&["offload", "program.c", "none.c"]);
+    assert_eq!((status, done.files.len(), done.files[0].loops.len()), (Some(0), 2, 1));
+    assert!(done.files[1].refused.is_some());
+    let (done, status) =
+        folder.answer::<wire::VerificationOfFiles>(&["verify", "--on", "simulator", "program.c", "none.c"]);
+    assert_eq!((status, done.files.len(), done.files[0].loops.len()), (Some(0), 2, 1));
+    let (done, status) = folder.answer::<wire::Offloading>(&["offload", "--diff", "program.c"]);
+    assert_eq!((status, done.written.len()), (Some(0), 0));
+    assert!(done.diff.is_some_and(|d| d.starts_with("--- a/program.c\n+++ b/program.c\n@@ ")));
+}
+
+#[test]
+fn a_program_that_ran() {
+    if device::native_compiler(std::path::Path::new("/nowhere")).is_none() {
+        eprintln!("SKIPPED: no compiler for C and C++ was found; nothing was run");
+        return;
+    }
+    let folder = Folder::new();
+    folder.file(
+        "main.cu",
+        "__global__ void k(int *a) { a[threadIdx.x] = 1; }\nint main() {\n    int *a, b[4];\n    cudaMalloc(&a, 16);\n    \
+         k<<<1, 4>>>(a);\n    cudaMemcpy(b, a, 16, cudaMemcpyDeviceToHost);\n    cudaFree(a);\n    return b[3];\n}\n",
+    );
+    let output = folder.run(&["run", "main.cu"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let line = said.lines().last().and_then(|l| serde_json::from_str(l).ok()).expect("JSON");
+    let ran: wire::Ran = held("run", line);
+    let counted = ran.counted.expect("it told");
+    assert_eq!((ran.status, counted.launches, counted.kernels[0].threads), (Some(1), 1, 4));
+    assert_eq!((counted.copies[0].way.as_str(), counted.copies[0].bytes), ("from_device", 16));
+}
+
+#[test]
 fn refusals() {
     let folder = Folder::new();
     let (no, status) = folder.answer::<wire::Offloading>(&["offload", "--loop", "9", "program.c"]);

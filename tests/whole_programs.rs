@@ -1,33 +1,13 @@
-//! Programs of some thousand lines, offloaded file by file with `--worth`, built with the machine's compilers over the stand-in for
-//! CUDA's run time, and run: they print what the originals print, and copy and launch what is stated here.
+//! Programs of some thousand lines, offloaded file by file with `--worth` and run by `warpwright run` on this machine's CPU: they
+//! print what the originals print, and copy and launch what is stated here.
 
 mod support;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use device::{native_compiler, NativeCompiler, NativeProgram};
+use device::native_compiler;
 use support::server;
-
-/// Counts what kernels' files ask of the run time, and tells it when the program ends.
-const COUNTED: &str = r#"
-#include "cuda_runtime.h"
-#include <cstdio>
-extern "C" unsigned long ww_launch_count;
-struct ww_counts {
-    unsigned long long in, in_bytes, out, out_bytes;
-    ~ww_counts() {
-        fprintf(stderr, "%llu %llu %llu %llu %lu\n", in, in_bytes, out, out_bytes, ww_launch_count);
-    }
-};
-inline ww_counts ww_counted;
-static inline cudaError_t ww_copy(void *to, const void *from, size_t n, cudaMemcpyKind kind) {
-    if (kind == cudaMemcpyHostToDevice) ww_counted.in++, ww_counted.in_bytes += n;
-    if (kind == cudaMemcpyDeviceToHost) ww_counted.out++, ww_counted.out_bytes += n;
-    return cudaMemcpy(to, from, n, kind);
-}
-#define cudaMemcpy ww_copy
-"#;
 
 /// Copies to the device and back, with their bytes, and launches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,62 +71,34 @@ fn offloaded(program: &str) -> Whole {
 }
 
 impl Whole {
-    /// Builds and runs both programs: what they print, and what the offloaded one counted. `None`: there is no compiler.
+    /// Runs both programs: what they print, and what the offloaded one counted. `None`: there is no compiler.
     fn run(&self, program: &str) -> Option<(String, String, Counts)> {
-        let compiler = native_compiler(&project(program))?;
-        let read = |p: &PathBuf| std::fs::read_to_string(p).expect("a text");
-        let folder = self.folder.path();
-        let own = sources(&project(program), "c");
-        let original: Vec<String> = own.iter().map(read).collect();
-        let new = own.iter().map(|p| {
-            let new = folder.join("gpu").join(name(p));
-            read(if new.exists() { &new } else { p })
-        });
-        let rewritten: Vec<String> = new.collect();
-        let kernels = sources(&folder.join("gpu"), "cu");
-        let kernels: Vec<String> =
-            kernels.iter().map(|p| COUNTED.to_owned() + &testkit::shim::rewrite(&read(p))).collect();
-        let (before, _) = built(&compiler, folder, program, "original", &original, &[]);
-        let (after, counted) = built(&compiler, folder, program, "rewritten", &rewritten, &kernels);
-        let numbers: Vec<u64> = counted.split_whitespace().filter_map(|n| n.parse().ok()).collect();
-        let [a, b, c, d, e] = numbers[..] else { panic!("nothing was counted: {counted}") };
-        Some((before, after, Counts { to_device: [a, b], from_device: [c, d], launches: e }))
+        native_compiler(&project(program))?;
+        let (before, none) = self.ran(program, &[project(program)]);
+        assert_eq!(none.launches, 0);
+        let (after, counted) = self.ran(program, &[self.folder.path().join("gpu"), project(program)]);
+        assert_eq!(counted.never_freed, wire::Copies::default(), "{program}");
+        let pair = |c: wire::Copies| [c.count, c.bytes];
+        let counts = Counts {
+            to_device: pair(counted.to_device),
+            from_device: pair(counted.from_device),
+            launches: counted.launches,
+        };
+        Some((before, after, counts))
     }
-}
 
-/// Builds a program, and gives what it prints and what it says on standard error.
-fn built(
-    compiler: &NativeCompiler,
-    folder: &Path,
-    program: &str,
-    as_what: &str,
-    c: &[String],
-    kernels: &[String],
-) -> (String, String) {
-    let within = folder.join(as_what);
-    std::fs::create_dir_all(&within).expect("a folder");
-    for (name, text) in testkit::shim::FILES.iter().filter(|f| !f.0.contains('/')) {
-        std::fs::write(within.join(name), text).expect("written");
+    /// What the program of these folders prints, and what was counted.
+    fn ran(&self, program: &str, folders: &[PathBuf]) -> (String, wire::RanCounts) {
+        let stats = self.folder.path().join("stats.json");
+        let mut command = server();
+        command.args(["run", "-O1", "-fwrapv", "--stats"]).arg(&stats).args(folders).stdin(Stdio::null());
+        let output = command.output().expect("it runs");
+        let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(output.status.success(), "{program}: {}", said(&output.stderr));
+        let text = std::fs::read_to_string(&stats).expect("written");
+        let ran: wire::Ran = serde_json::from_str(&text).expect("what the contract says");
+        (said(&output.stdout), ran.counted.expect("it told"))
     }
-    let flags = ["-I".to_owned(), project(program).display().to_string()];
-    let binary = compiler.build(
-        &within,
-        &NativeProgram {
-            name: as_what,
-            c: c.iter().map(String::as_str).collect(),
-            parts: &[],
-            driver: None,
-            cpp: kernels,
-            include: "ww_cuda_shim.h",
-            support: if kernels.is_empty() { Vec::new() } else { vec!["ww_cuda_shim.cpp"] },
-            flags: &flags,
-        },
-    );
-    let binary = binary.unwrap_or_else(|e| panic!("{program}, {as_what}: {e}"));
-    let output = Command::new(binary).stdin(Stdio::null()).output().expect("it runs");
-    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{program}, {as_what}: {}", said(&output.stderr));
-    (said(&output.stdout), said(&output.stderr))
 }
 
 /// The same words, and numbers that differ by no more than `tolerance` of them.

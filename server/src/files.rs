@@ -82,6 +82,18 @@ pub enum Existing {
     Keep,
 }
 
+/// That a file could not be written, with what to do.
+pub fn unwritten(path: &Path, why: &std::io::Error) -> anyhow::Error {
+    let place = path.display();
+    anyhow::anyhow!("{place} cannot be written: {why}. Check the permissions and the space of its folder, or name another one.")
+}
+
+/// Likewise of a folder that could not be made.
+pub fn unmade(folder: &Path, why: &std::io::Error) -> anyhow::Error {
+    let place = folder.display();
+    anyhow::anyhow!("the folder {place} cannot be made: {why}. Name one that can, or make it first.")
+}
+
 /// Writes a file through a temporary one beside it.
 pub fn write(path: &Path, content: &str, existing: Existing) -> std::io::Result<()> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -197,6 +197,17 @@ impl Disk {
             .collect()
     }
 
+    /// Likewise with the macros that the project defines: what a file is built with.
+    pub fn for_building(&self, path: &Path) -> Vec<String> {
+        let flags = absolute(path).and_then(|p| self.project_flags(&p)).unwrap_or_default();
+        let defined = flags.defines.into_iter().map(|(name, value)| match value {
+            Some(value) => format!("-D{name}={value}"),
+            None => format!("-D{name}"),
+        });
+        let undefined = flags.undefines.into_iter().map(|name| format!("-U{name}"));
+        self.for_compiler(path, &Given::default()).into_iter().chain(defined).chain(undefined).collect()
+    }
+
     fn project_flags(&self, document: &Path) -> Option<Flags> {
         for folder in document.ancestors().skip(1) {
             if let Some(flags) = self.described(folder).flags_of(document) {

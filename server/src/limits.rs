@@ -20,6 +20,16 @@ pub(crate) mod cli {
     pub(crate) const STACK_BYTES: usize = 256 * 1024 * 1024;
 }
 
+/// Of `cli::run`.
+pub(crate) mod cli_run {
+    /// Kernels and arrays of which the counts are said.
+    pub(crate) const SHOWN: usize = 12;
+    /// Headers of kernel files that are looked through for launches.
+    pub(crate) const HEADERS: usize = 200;
+    /// Names in one message.
+    pub(crate) const NAMES: usize = 8;
+}
+
 /// Of `compiler`.
 pub(crate) mod compiler {
     use std::time::Duration;
@@ -28,6 +38,14 @@ pub(crate) mod compiler {
     pub(crate) const MOST: usize = 64;
     /// For one answer.
     pub(crate) const LIMIT: Duration = Duration::from_secs(2);
+}
+
+/// Of `diff`.
+pub(crate) mod diff {
+    /// Lines shown around a change.
+    pub(crate) const AROUND: usize = 3;
+    /// Texts that differ in more lines are shown as one change.
+    pub(crate) const MAX_EDITS: usize = 1000;
 }
 
 /// Of `includes`.

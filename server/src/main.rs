@@ -7,6 +7,7 @@ mod codes;
 mod compile;
 mod compiler;
 mod contract;
+mod diff;
 mod files;
 mod includes;
 mod limits;

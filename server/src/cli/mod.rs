@@ -8,6 +8,7 @@ mod explain;
 mod lsp;
 mod offload;
 mod rules;
+mod run;
 mod settings_schema;
 mod show;
 mod simulate;
@@ -49,6 +50,14 @@ enum Command {
     /// Run the kernels of a file beside its loops and compare
     #[command(after_help = "Exit status: 0 equal, 1 different or refused, 2 could not run.")]
     Verify(verify::VerifyArgs),
+    /// Build a program with its kernels for this machine's CPU and run it
+    #[command(
+        after_help = "-std=c11, -fopenmp, -march=native, -Wall, -g, -pthread and the like go to the compilers as they are; everything behind \
+                      `--` goes to the program. Exit status: the program's own, 128 and the number of the signal \
+                      that ended it, or 125 if it was not run; 97 or 98 if a kernel waits at a barrier that not all threads reach, \
+                      or writes outside of an array."
+    )]
+    Run(run::RunArgs),
     /// Run the kernels of a CUDA file in the simulator and count what they ask of the hardware
     #[command(
         after_help = "Exit status: 0 all ran and nothing wrong was seen, 1 something was, 2 could not run."
@@ -121,6 +130,7 @@ fn run(command: Command) -> ExitCode {
         Command::Analyze(args) => analyze::run(&args),
         Command::Offload(args) => offload::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Run(args) => run::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Transform(args) => transform::run(&args),
         Command::Rules(args) => rules::run(&args),
@@ -146,6 +156,7 @@ fn run(command: Command) -> ExitCode {
 
 /// Writes to standard output. A reader that left early (`| head`) ends the program quietly.
 pub fn print(text: &str) -> anyhow::Result<()> {
+    writing::clear_progress();
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
@@ -155,5 +166,12 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 
 /// Writes a line to standard error.
 pub fn note(text: &str) {
+    writing::clear_progress();
+    let painted = |word: &str, colour| writing::painted(writing::paints(&std::io::stderr()), colour, word);
+    let text = match (text.strip_prefix("error:"), text.strip_prefix("note:")) {
+        (Some(rest), _) => painted("error:", anstyle::AnsiColor::Red) + rest,
+        (_, Some(rest)) => painted("note:", anstyle::AnsiColor::Cyan) + rest,
+        _ => text.to_owned(),
+    };
     let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -12,6 +12,8 @@ use crate::files::Input;
 use crate::includes::{Disk, Given};
 use crate::project::Projects;
 
+use super::written::Written;
+
 /// What the compiler would be told.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SourceArgs {
@@ -55,6 +57,17 @@ impl SourceArgs {
     /// How these files, or those in these folders, are read.
     pub fn reader(&self, files: &[PathBuf]) -> Reader {
         Reader::new(disk_for(files, Wanted::read(&self.compiler)), self.given(), files)
+    }
+
+    /// Whose devices kernels are for.
+    pub fn target(&self) -> ide::Target {
+        self.target.fused(self.fmad)
+    }
+
+    /// What a compiler is told, too.
+    pub fn told(&self) -> Vec<String> {
+        let folders = self.includes.iter().map(|f| format!("-I{}", f.display()));
+        self.defines.iter().map(|d| format!("-D{d}")).chain(folders).collect()
     }
 
     /// Macros and folders of headers.
@@ -111,6 +124,42 @@ pub fn findings(path: PathBuf, doc: ide::Doc, memo: &ide::Memo) -> anyhow::Resul
     let findings = ide::check(&ask, &settings)
         .map_err(|_| anyhow::anyhow!("the analysis of {} was cancelled", path.display()))?;
     Ok(FileReport { path, doc, ask, findings })
+}
+
+/// The files that are meant by files and folders: each with the folder, below the one that was named, that it lies in. Of folders
+/// those are left out that are headers, that were written by an offload, or that lie in `but`.
+pub fn chosen(given: &[PathBuf], but: &Path) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
+    let but = but.canonicalize().ok();
+    let mut out = Vec::new();
+    for path in given {
+        if !path.is_dir() {
+            out.push((path.clone(), PathBuf::new()));
+            continue;
+        }
+        let before = out.len();
+        for file in collect(path)? {
+            let folder = file.parent().unwrap_or(Path::new("."));
+            let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+            let is_offloadable = ide::LANGUAGES
+                .iter()
+                .any(|l| l.offloads && l.files.always.iter().any(|e| name.ends_with(&format!(".{e}"))));
+            let is_left = !is_offloadable
+                || name.ends_with(".h")
+                || but.as_ref().is_some_and(|b| folder.canonicalize().is_ok_and(|f| f.starts_with(b)))
+                || Written::of(folder).source(&name).is_some();
+            if !is_left {
+                let within = folder.strip_prefix(path).map(Path::to_owned).unwrap_or_default();
+                out.push((file, within));
+            }
+        }
+        if out.len() == before {
+            anyhow::bail!(
+                "{} has no C file whose loops could be offloaded. Name C files, or a folder of them.",
+                path.display()
+            );
+        }
+    }
+    Ok(out)
 }
 
 /// The files of known languages that a path is, or that are in the folder that it is, in order.

@@ -45,7 +45,7 @@ pub fn launches(texts: &[String]) -> anyhow::Result<Vec<(String, ide::Shape)>> {
     let mut out = Vec::new();
     for launch in texts {
         let Some((kernel, shape)) = launch.split_once('=') else {
-            anyhow::bail!("--launch {launch}: write NAME=GRID,BLOCK");
+            anyhow::bail!("--launch {launch}: write NAME=GRID,BLOCK, such as k=16x1,256");
         };
         let shape = ide::parse_shape(shape).map_err(|why| anyhow::anyhow!("--launch {launch}: {why}"))?;
         out.push((kernel.to_owned(), shape));
@@ -61,8 +61,8 @@ fn shown(
 ) -> anyhow::Result<Done> {
     if runs.is_empty() {
         match &args.kernel {
-            Some(k) => anyhow::bail!("{} has no kernel `{k}` that is understood", args.file.display()),
-            None => anyhow::bail!("{} has no kernel that is understood", args.file.display()),
+            Some(k) => anyhow::bail!("{} has no kernel `{k}` that is understood. `warpwright analyze` lists its kernels and what is not understood.", args.file.display()),
+            None => anyhow::bail!("{} has no kernel that is understood. `warpwright analyze` says what is not.", args.file.display()),
         }
     }
     if let Some((stray, _)) = wanted
@@ -70,7 +70,10 @@ fn shown(
         .iter()
         .find(|(n, _)| !runs.iter().any(|r| r.name == *n || r.name.starts_with(&format!("{n}<"))))
     {
-        anyhow::bail!("--launch names `{stray}`, which is no kernel of {}", args.file.display());
+        anyhow::bail!(
+            "--launch names `{stray}`, which is no kernel of {}. `warpwright analyze` lists them.",
+            args.file.display()
+        );
     }
     match args.format {
         Format::Text => print(&runs.iter().map(|r| ide::kernel_text(doc, r)).collect::<Vec<_>>().join("\n"))?,

@@ -5,20 +5,23 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::reading::SourceArgs;
-use super::writing::refusal;
+use super::reading::{chosen as chosen_files, Reader, SourceArgs};
+use super::writing::{no_function, no_loop, refusal, Progress};
 use super::{note, print, rules, Done, Format};
 use crate::compiler::project_of;
-use crate::contract::{check, named, pretty, sentence, VERSION};
+use crate::contract::{check, named, pretty, sentence, FileReport, VERSION};
 use crate::files;
 
 #[derive(Args)]
 pub struct VerifyArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// The loop that begins on this line (from 1); else the marked loops, else all that can be offloaded
+    /// The loop that begins on this line (from 1), may be given several times; else the marked loops, else all that can be offloaded
     #[arg(long = "loop", value_name = "LINE")]
-    loop_line: Option<u32>,
+    loop_lines: Vec<u32>,
+    /// Likewise in this function alone
+    #[arg(long, value_name = "NAME", conflicts_with = "loop_lines")]
+    function: Option<String>,
     /// Where: `simulator`; `machine`: the simulator, and what gcc or clang of the search path builds, the kernels on the
     /// CPU; `local` (a GPU here) or the name of a host
     #[arg(long, value_name = "WHERE", default_value = "machine")]
@@ -35,9 +38,9 @@ pub struct VerifyArgs {
     /// How the answer is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// The file
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// C files, or folders of them
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
 }
 
 pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
@@ -48,19 +51,96 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
             args.on
         );
     }
-    let input = files::read(&args.file)?;
+    let reader = args.source.reader(&args.files);
     let memo = ide::Memo::new();
-    let reader = args.source.reader(std::slice::from_ref(&input.path));
+    if let ([file], false) = (args.files.as_slice(), args.files.iter().any(|f| f.is_dir())) {
+        let (answer, is_same) = one(args, file, (&reader, &memo))?;
+        if let Some(why) = &answer.refused {
+            note(&format!("{}: {why}", file.display()));
+        }
+        if args.format == Format::Json {
+            print(&pretty(&answer)?)?;
+        }
+        return Ok(if is_same { Done::Ok } else { Done::Found });
+    }
+    if !args.loop_lines.is_empty() || !args.given.is_empty() {
+        anyhow::bail!(
+            "--loop and --given are for one file, and here are several or a folder. Name one file."
+        );
+    }
+    let (mut all_same, mut failed, mut done) = (true, false, Vec::new());
+    let files = chosen_files(&args.files, Path::new(""))?;
+    let mut progress = Progress::new(files.len());
+    for (file, _) in &files {
+        progress.at(file);
+        match one(args, file, (&reader, &memo)) {
+            // a file without loops for a GPU is nothing wrong among others
+            Ok((answer, is_same)) => {
+                all_same &= is_same || answer.loops.is_empty();
+                done.push(answer);
+            }
+            Err(e) => {
+                failed = true;
+                note(&format!("error: {}: {e:#}", file.display()));
+            }
+        }
+    }
+    let nothing = done.iter().all(|d| d.loops.is_empty());
+    match args.format {
+        Format::Text => print(&summary(&done))?,
+        Format::Json => print(&pretty(&wire::VerificationOfFiles { version: VERSION, files: done })?)?,
+    }
+    Ok(match (failed, all_same && !nothing) {
+        (true, _) => Done::Code(2),
+        (_, true) => Done::Ok,
+        _ => Done::Found,
+    })
+}
+
+/// Several files in a line.
+fn summary(done: &[wire::Verification]) -> String {
+    let all = || done.iter().flat_map(|d| &d.loops);
+    let of = |outcome: &str| all().filter(|l| l.outcome == outcome).count();
+    format!(
+        "{} files: {} loops the same, {} different, {} not tried\n",
+        done.len(),
+        of("same"),
+        of("different"),
+        of("not tried")
+    )
+}
+
+/// What came of the loops of a file, and whether all left the same.
+fn one(
+    args: &VerifyArgs,
+    file: &Path,
+    (reader, memo): (&Reader, &ide::Memo),
+) -> anyhow::Result<(wire::Verification, bool)> {
+    let input = files::read(file)?;
     let headers = reader.for_compiler(&input.path);
     let of_part = |place: &str| reader.for_compiler(Path::new(place));
-    let mut report = reader.analyze(input, &memo)?;
-    report.ask = report.ask.with_pages(&rules::pages_near(&args.file)?);
-    let whiches = chosen(&report.findings, args.loop_line);
+    let mut report = reader.analyze(input, memo)?;
+    report.ask = report.ask.with_pages(&rules::pages_near(file)?);
+    let findings = &report.findings;
+    let answer = |refused: Option<String>, loops: Vec<wire::Check>| wire::Verification {
+        version: VERSION,
+        path: named(file),
+        refused,
+        loops,
+    };
+    let missing = args.loop_lines.iter().find(|l| findings.on_line(**l).is_none());
+    let wrong = match (missing, &args.function) {
+        (Some(line), _) => Some(no_loop(*line, findings)),
+        (None, Some(name)) => no_function(name, findings),
+        (None, None) => None,
+    };
+    let whiches = match &wrong {
+        Some(_) => Vec::new(),
+        None => chosen(findings, &args.loop_lines, args.function.as_deref()),
+    };
     if whiches.is_empty() {
-        let why = "no loop here can be offloaded, so there is nothing to verify.";
-        note(&format!("{}: {why}", args.file.display()));
-        answer(args, Some(why.to_owned()), &[])?;
-        return Ok(Done::Found);
+        let nothing = || "no loop here can be offloaded, so there is nothing to verify.".to_owned();
+        return Ok((answer(Some(wrong.unwrap_or_else(nothing)), Vec::new()), false));
     }
     let options = ide::VerifyOptions {
         cases: args.cases,
@@ -68,28 +148,15 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
         given: args.given.clone(),
         ..Default::default()
     };
-    // with several loops, each takes of the values those that it knows
-    let names: Vec<Vec<String>> =
-        whiches.iter().map(|w| ide::given_names(&report.ask, &report.findings, w)).collect();
-    if let Some((name, _)) =
-        args.given.iter().find(|g| names.len() > 1 && !names.iter().flatten().any(|n| *n == g.0))
-    {
-        let mut all: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
-        all.sort_unstable();
-        all.dedup();
-        anyhow::bail!(
-            "`{name}` is no integer that one of these functions gets from outside. Values can be given for: {}.",
-            all.join(", ")
-        );
-    }
+    known(args, &report, &whiches)?;
     let (mut all_same, mut told, mut refused) = (true, Vec::new(), None);
-    let folder = args.file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let outside = project_of(&args.file).unwrap_or_else(|| folder.to_owned());
+    let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let outside = project_of(file).unwrap_or_else(|| folder.to_owned());
     let compiler = (args.on == "machine").then(|| device::native_compiler(&outside)).flatten();
     let scratch = tempfile::tempdir()?;
-    let verifier = ide::Verifier::new(&report.ask, &report.findings, &options).for_several(whiches.len() > 1);
+    let verifier = ide::Verifier::new(&report.ask, findings, &options).for_several(whiches.len() > 1);
     // where nobody chose, loops inside of one that gets no kernel are tried in its place
-    let is_all = args.loop_line.is_none() && report.findings.marked().next().is_none();
+    let is_all = args.loop_lines.is_empty() && findings.marked().next().is_none();
     let mut left: VecDeque<ide::Which> = whiches.into();
     while let Some(which) = left.pop_front() {
         let which = &which;
@@ -111,37 +178,43 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
             .collect();
         if reports.is_empty() {
             all_same = false;
-            let why = refusal(&ide::Refused::Stale, which, &report.findings);
-            note(&why);
-            refused.get_or_insert(why);
+            refused.get_or_insert(refusal(&ide::Refused::Stale, which, findings));
         }
         for one in &reports {
             all_same &= one.outcome == ide::Outcome::Same;
             if args.format == Format::Text {
-                print(&format!("{}: {}\n", args.file.display(), sentence(one)))?;
+                print(&format!("{}: {}\n", file.display(), sentence(one)))?;
                 for said in one.copies_said() {
                     print(&format!("    {said}\n"))?;
                 }
             }
             told.push(check(one));
             if is_all && !one.has_kernel {
-                for inner in inside(&report.findings, &one.key).into_iter().rev() {
+                for inner in inside(findings, &one.key).into_iter().rev() {
                     left.push_front(inner);
                 }
             }
         }
     }
-    answer(args, refused, &told)?;
-    Ok(if all_same { Done::Ok } else { Done::Found })
+    Ok((answer(refused, told), all_same))
 }
 
-/// For programs.
-fn answer(args: &VerifyArgs, refused: Option<String>, loops: &[wire::Check]) -> anyhow::Result<()> {
-    if args.format == Format::Text {
-        return Ok(());
+/// With several loops, each takes of the values those that it knows; one that none of them knows is a mistake.
+fn known(args: &VerifyArgs, report: &FileReport, whiches: &[ide::Which]) -> anyhow::Result<()> {
+    let names: Vec<Vec<String>> =
+        whiches.iter().map(|w| ide::given_names(&report.ask, &report.findings, w)).collect();
+    if let Some((name, _)) =
+        args.given.iter().find(|g| names.len() > 1 && !names.iter().flatten().any(|n| *n == g.0))
+    {
+        let mut all: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
+        all.sort_unstable();
+        all.dedup();
+        anyhow::bail!(
+            "`{name}` is no integer that one of these functions gets from outside. Values can be given for: {}.",
+            all.join(", ")
+        );
     }
-    let path = named(&args.file);
-    print(&pretty(&wire::Verification { version: VERSION, path, refused, loops: loops.to_vec() })?)
+    Ok(())
 }
 
 /// What compilers are told for a part of the program, by its name.
@@ -185,15 +258,18 @@ fn given(text: &str) -> Result<(String, i128), String> {
     Ok((name.trim().to_owned(), value))
 }
 
-/// The loop asked for; else the marked ones; else every outermost loop whose offload is offered.
-pub fn chosen(findings: &ide::Findings, line: Option<u32>) -> Vec<ide::Which> {
-    if let Some(line) = line {
-        return vec![ide::Which::Line(line)];
+/// The loops asked for; else the marked ones; else every outermost loop whose offload is offered. `function`: those of it alone.
+pub fn chosen(findings: &ide::Findings, lines: &[u32], function: Option<&str>) -> Vec<ide::Which> {
+    if !lines.is_empty() {
+        return lines.iter().map(|l| ide::Which::Line(*l)).collect();
     }
-    if findings.marked().next().is_some() {
-        return vec![ide::Which::Marked];
+    let meant = |l: &ide::LoopFinding| function.is_none_or(|f| l.report().function == f);
+    if findings.marked().any(meant) {
+        return vec![function.map_or(ide::Which::Marked, |f| ide::Which::MarkedIn(f.to_owned()))];
     }
-    offloadable(findings).map(|l| ide::Which::Key(l.key.to_string())).collect()
+    outermost(findings.loops.iter().filter(|l| meant(l)))
+        .map(|l| ide::Which::Key(l.key.to_string()))
+        .collect()
 }
 
 /// Parallel loops with a thread map that lie in no other such loop.

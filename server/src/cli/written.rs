@@ -71,6 +71,11 @@ impl Written {
         }
     }
 
+    /// The source that a file of this name was written for.
+    pub fn source(&self, name: &str) -> Option<&Path> {
+        self.files.get(name).map(|e| Path::new(e.source.as_str()))
+    }
+
     pub fn note(&mut self, new: &New, source: &Path, loops: Vec<String>) {
         let entry = Entry { source: absolute(source), hash: hash(new.text), loops };
         self.files.insert(new.name.to_owned(), entry);
@@ -79,8 +84,7 @@ impl Written {
     pub fn save(&self, folder: &Path) -> anyhow::Result<()> {
         let path = folder.join(NAME);
         let text = serde_json::to_string_pretty(self)?;
-        files::write(&path, &format!("{text}\n"), Existing::Replace)
-            .map_err(|e| anyhow::anyhow!("{} cannot be written: {e}", path.display()))
+        files::write(&path, &format!("{text}\n"), Existing::Replace).map_err(|e| files::unwritten(&path, &e))
     }
 }
 

@@ -21,6 +21,7 @@ mod log;
 mod native;
 mod nvrtc;
 mod process;
+mod program;
 pub mod protocol;
 mod prove;
 pub mod worker;
@@ -38,4 +39,5 @@ pub use native::{
     native_compiler, NativeCompiler, NativePart, NativeProgram, NativeRuns, NativeTrial, NATIVE_THREADS,
 };
 pub use nvrtc::LibraryInfo;
+pub use program::{run_steps, Stepped};
 pub use prove::{prove, ProveOutcome, ProveRequest, ENV_Z3};

@@ -130,6 +130,11 @@ fn folders(flags: &[String]) -> impl Iterator<Item = String> + '_ {
 }
 
 impl NativeCompiler {
+    /// The C compiler, and the one of C++.
+    pub fn programs(&self) -> [&Path; 2] {
+        [&self.c, &self.cpp]
+    }
+
     /// Builds a program in a folder. The error is the compiler's first.
     pub fn build(&self, folder: &Path, p: &NativeProgram<'_>) -> Result<PathBuf, String> {
         let (c, cpp) = (text(&self.c), text(&self.cpp));

@@ -52,6 +52,14 @@ impl Target {
             self
         }
     }
+    /// The command that compiles a kernel's file, without the file.
+    pub fn compile(self) -> &'static str {
+        self.0.file.compile
+    }
+    /// Of kernels' files.
+    pub fn extension(self) -> &'static str {
+        self.0.file.extension
+    }
     /// Whether sums take products unrounded.
     pub fn is_fused(self) -> bool {
         self.0.file.fuses

@@ -84,6 +84,7 @@ pub use rules::{
     RuleProver, RuleSet, RuleSeverity, RuleTarget, RuleTrust, RulesApplied,
 };
 pub use settings::{Level, Settings};
+pub use simulate::shim as cpu_runtime;
 pub use transform::{transform, transformations, Listed, Transformed};
 pub use verify::{
     all_transferred, given_names, verify, At, Copies, Counted, Natively, Outcome, Transferred, Trial,

@@ -40,7 +40,10 @@ fn table() -> Table {
     let mut t = Table { generator, answers: Vec::new() };
     t.add::<crate::Analysis>(CommandLine, "analyze");
     t.add::<crate::Offloading>(CommandLine, "offload");
+    t.add::<crate::OffloadingOfFiles>(CommandLine, "offload FILES");
     t.add::<crate::Verification>(CommandLine, "verify");
+    t.add::<crate::VerificationOfFiles>(CommandLine, "verify FILES");
+    t.add::<crate::Ran>(CommandLine, "run");
     t.add::<crate::Simulation>(CommandLine, "simulate");
     t.add::<crate::Transformation>(CommandLine, "transform NAME");
     t.add::<crate::Transformations>(CommandLine, "transform --list");

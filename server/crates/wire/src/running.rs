@@ -40,6 +40,17 @@ pub struct Offloading {
     /// With `--verify`: what came of running the kernels beside the loops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks: Option<Vec<Check>>,
+    /// With `--diff`, which writes nothing: what would change, as `diff -u` writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+}
+
+/// What `offload` wrote of several files.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct OffloadingOfFiles {
+    pub version: u32,
+    pub files: Vec<Offloading>,
 }
 
 /// A loop that is not offloaded with the others.
@@ -101,6 +112,14 @@ pub struct Verification {
     /// Why there is nothing to verify.
     pub refused: Option<String>,
     pub loops: Vec<Check>,
+}
+
+/// What `verify` found in several files.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct VerificationOfFiles {
+    pub version: u32,
+    pub files: Vec<Verification>,
 }
 
 /// A loop and its kernel, run on the same inputs.
@@ -184,3 +203,73 @@ pub struct Copies {
     pub count: u64,
     pub bytes: u64,
 }
+
+/// What `run` counted. The program has the standard output: this is the last line on standard error, or in the file of `--stats`.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Ran {
+    pub version: u32,
+    /// What built it, such as `gcc 12.2.0`.
+    pub compiler: String,
+    /// The program's exit status; null: a signal ended it.
+    pub status: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Null: it ended without telling (by a signal, or `_exit`).
+    pub counted: Option<RanCounts>,
+}
+
+/// What a program asked of the run time.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Default, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct RanCounts {
+    pub launches: u64,
+    pub to_device: Copies,
+    pub from_device: Copies,
+    /// From the device to the device.
+    pub on_device: Copies,
+    /// Arrays on the device that were never freed.
+    pub never_freed: Copies,
+    pub kernels: Vec<RanKernel>,
+    /// Offloaded loops that ran on the host all the same.
+    pub declined: Vec<RanDeclined>,
+    /// By function and array; most bytes first.
+    pub copies: Vec<RanCopies>,
+}
+
+/// Launches of one kernel.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct RanKernel {
+    pub name: String,
+    pub launches: u64,
+    /// Of all launches.
+    pub blocks: u64,
+    pub threads: u64,
+}
+
+/// A function of an offloaded loop that let the loop itself run.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct RanDeclined {
+    pub function: String,
+    /// A phrase.
+    pub why: String,
+    pub count: u64,
+}
+
+/// Copies of one array, one way, in one function.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct RanCopies {
+    /// `?`: the copy is made by a file that is no kernel file.
+    pub function: String,
+    /// What the function calls the end on the host (of copies on the device: where they go).
+    pub array: String,
+    #[schemars(extend("enum" = WAYS))]
+    pub way: String,
+    pub count: u64,
+    pub bytes: u64,
+}
+
+pub(crate) const WAYS: [&str; 3] = ["to_device", "from_device", "on_device"];

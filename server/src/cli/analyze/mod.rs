@@ -11,6 +11,7 @@ pub use text::{tally, text as as_text};
 use clap::{Args, ValueEnum};
 
 use super::reading::{collect, SourceArgs};
+use super::writing::{paints, Progress};
 use super::{note, print, Done};
 use crate::{contract, files};
 
@@ -83,7 +84,9 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<Done> {
         }
         paths.extend(found);
     }
+    let mut progress = Progress::new(paths.len());
     for path in &paths {
+        progress.at(path);
         match files::read(path) {
             Ok(input) => reports.push(reader.analyze(input, &memo)?),
             Err(e) => {
@@ -93,7 +96,7 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<Done> {
         }
     }
     print(&match args.format {
-        Format::Text => text::text(&reports),
+        Format::Text => text::text(&reports, paints(&std::io::stdout())),
         Format::Json => contract::pretty(&contract::analysis(&reports, args.enabling, &launches))?,
         Format::Sarif => sarif::sarif(&reports)?,
         Format::Github => github::github(&reports),

@@ -2,17 +2,19 @@
 
 use std::fmt::Write;
 
+use anstyle::AnsiColor;
 use text::PositionEncoding;
 
+use super::super::writing::painted;
 use crate::contract::FileReport;
 use crate::limits::cli_analyze_text::{SHOWN_CHOICES, SHOWN_LINE_CHARS};
 
 /// For people: each finding with its line, then what all loops are.
-pub fn text(reports: &[FileReport]) -> String {
+pub fn text(reports: &[FileReport], is_painted: bool) -> String {
     let mut out = String::new();
     for report in reports {
         for diagnostic in &report.findings.diagnostics {
-            finding(&mut out, report, diagnostic);
+            finding(&mut out, report, diagnostic, is_painted);
         }
         // where something was not read, its loops were not either
         let silent = report.findings.loops.is_empty() && !report.findings.diagnostics.is_empty();
@@ -36,10 +38,16 @@ pub fn text(reports: &[FileReport]) -> String {
     out
 }
 
-fn finding(out: &mut String, report: &FileReport, d: &ide::Diagnostic) {
+fn finding(out: &mut String, report: &FileReport, d: &ide::Diagnostic, is_painted: bool) {
+    let colour = match d.severity {
+        ide::Severity::Error => AnsiColor::Red,
+        ide::Severity::Warning => AnsiColor::Yellow,
+        _ => AnsiColor::Cyan,
+    };
+    let paint = |text: &str| painted(is_painted, colour, text);
     let [line, column, end_line, end_column] = report.place(d.span, PositionEncoding::Utf8);
-    let _ =
-        writeln!(out, "{}:{line}:{column}: {}[{}]: {}", report.path(), d.severity.name(), d.code, d.message);
+    let head = paint(&format!("{}[{}]", d.severity.name(), d.code));
+    let _ = writeln!(out, "{}:{line}:{column}: {head}: {}", report.path(), d.message);
     let source = report.doc.text().line(line - 1).into_owned();
     let number = line.to_string();
     let shown: String = source.chars().take(SHOWN_LINE_CHARS).collect::<String>().trim_end().to_owned();
@@ -50,7 +58,8 @@ fn finding(out: &mut String, report: &FileReport, d: &ide::Diagnostic) {
     let to = if end_line == line { chars(end_column - 1) } else { shown.chars().count() };
     if from <= shown.chars().count() {
         let carets = to.min(shown.chars().count()).saturating_sub(from).max(1);
-        let _ = writeln!(out, " {:w$} | {:from$}{:^<carets$}", "", "", "", w = number.len());
+        let under = paint(&"^".repeat(carets));
+        let _ = writeln!(out, " {:w$} | {:from$}{under}", "", "", w = number.len());
     }
     for related in &d.related {
         let [line, column, ..] = report.place(related.span, PositionEncoding::Utf8);

@@ -86,7 +86,7 @@ pub fn run(args: &ApplyArgs) -> anyhow::Result<Done> {
             told.answer(|_| answer)?;
             return Ok(Done::Found);
         }
-        Err(_) => anyhow::bail!("the file changed while it was read"),
+        Err(_) => anyhow::bail!("the file changed while it was read. Run the command again."),
     };
     if args.explain_in_kernel {
         done.explain_in_kernels();
@@ -106,8 +106,7 @@ pub fn run(args: &ApplyArgs) -> anyhow::Result<Done> {
                 false => args.out.clone().unwrap_or_default(),
             };
             if !args.in_place && !done.edit.create.is_empty() {
-                std::fs::create_dir_all(&folder)
-                    .map_err(|e| anyhow::anyhow!("the folder {} cannot be made: {e}", folder.display()))?;
+                std::fs::create_dir_all(&folder).map_err(|e| files::unmade(&folder, &e))?;
             }
             put_new(&mut told, &folder, &done.edit.create, args.replace)?;
             put(&mut told, &text, file, &file_name, (args.out.as_deref(), args.in_place))?;

@@ -65,15 +65,20 @@ fn pages(paths: &[PathBuf]) -> anyhow::Result<Vec<Page>> {
     for path in paths {
         let mut files = vec![path.clone()];
         if path.is_dir() {
-            let entries = std::fs::read_dir(path)
-                .map_err(|e| anyhow::anyhow!("the folder {} cannot be read: {e}", path.display()))?;
+            let entries = std::fs::read_dir(path).map_err(|e| {
+                anyhow::anyhow!(
+                    "the folder {} cannot be read: {e}. Check the path and its permissions.",
+                    path.display()
+                )
+            })?;
             files = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
             files.retain(|f| f.extension().is_some_and(|x| x == "md"));
             files.sort();
         }
         for f in files {
-            let text = std::fs::read_to_string(&f)
-                .map_err(|e| anyhow::anyhow!("{} cannot be read: {e}", f.display()))?;
+            let text = std::fs::read_to_string(&f).map_err(|e| {
+                anyhow::anyhow!("{} cannot be read: {e}. Check the path; pages are UTF-8 texts.", f.display())
+            })?;
             let name = f.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
             out.push((f.display().to_string(), name, text));
         }

@@ -180,7 +180,7 @@ impl<'a> Collector<'a> {
             parts: Vec::new(),
             kernels: kernels.iter().map(|k| simulate::shim::rewrite(k)).collect(),
             driver: DRIVER.to_owned(),
-            include: "ww_cuda_shim.h",
+            include: simulate::shim::HEADER,
             support: support.collect(),
             defines: Vec::new(),
             openmp: original.contains("pragma omp"),

@@ -1,0 +1,107 @@
+//! Why a loop stays on the host: in the files that `offload` wrote, each place that says no says why when it runs here. The texts'
+//! conditions and comments are the reasons; a kernel's text is not touched, and lines stay where they are.
+
+/// What our files say in their heads.
+const OURS: &str = "Written by Warpwright.";
+
+/// Whether `offload` wrote a text.
+pub fn is_ours(text: &str) -> bool {
+    let head: Vec<&str> = text.lines().take(4).flat_map(str::split_whitespace).collect();
+    head.join(" ").contains(OURS)
+}
+
+/// The text with its reasons; another one's as it is.
+pub fn with_reasons(text: &str) -> String {
+    if !is_ours(text) {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len() + text.len() / 8);
+    // the statement so far, and the comment before it
+    let (mut statement, mut comment) = (String::new(), None::<String>);
+    let (mut is_entry, mut is_host) = (false, true);
+    for line in text.split_inclusive('\n') {
+        let trimmed = line.trim();
+        if trimmed.starts_with("#else") {
+            is_host = false;
+        }
+        if line.starts_with("extern \"C\"") {
+            is_entry = trimmed.starts_with("extern \"C\" int ") && trimmed.contains("_on_gpu(");
+        }
+        let reason = match (is_host, trimmed) {
+            (true, "return 0;") => declined(&statement, comment.as_deref()),
+            _ => None,
+        };
+        let result = trimmed.strip_prefix("return ok").and_then(|r| r.strip_suffix(';'));
+        match (reason, result) {
+            (Some(why), _) => {
+                let call = format!("return ww_says(__func__, 0, \"{}\");", escaped(&why));
+                out.push_str(&line.replacen("return 0;", &call, 1));
+            }
+            (None, Some(rest))
+                if is_host && is_entry && rest.chars().all(|c| c == '_' || c.is_ascii_digit()) =>
+            {
+                let value = format!("ok{rest}");
+                let call = format!("return ww_says(__func__, {value}, \"{FAILED}\");");
+                out.push_str(&line.replacen(&format!("return {value};"), &call, 1));
+            }
+            _ => out.push_str(line),
+        }
+        if let Some(words) = trimmed.strip_prefix("/*").and_then(|w| w.strip_suffix("*/")) {
+            comment = Some(words.trim().to_owned());
+            statement.clear();
+        } else if trimmed.ends_with([';', '{', '}']) || trimmed.starts_with('#') || trimmed.is_empty() {
+            statement.clear();
+            comment = None;
+        } else {
+            statement.push_str(trimmed);
+            statement.push(' ');
+        }
+    }
+    out
+}
+
+const FAILED: &str = "a call of the run time failed, or what was found on the device ruled its results out";
+
+/// Why `return 0;` behind this statement says no; `None` where somebody else has said it.
+fn declined(statement: &str, comment: Option<&str>) -> Option<String> {
+    let condition = statement.trim().strip_prefix("if (")?.strip_suffix(')')?;
+    let asks_a_step =
+        condition.starts_with('!') && (condition.contains("_launch(") || condition.contains("_steps("));
+    if asks_a_step {
+        return None;
+    }
+    Some(match comment {
+        Some(words) => format!("this does not hold: {words}"),
+        None => format!("because {condition}"),
+    })
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_reasons;
+
+    #[test]
+    fn what_says_no_says_why() {
+        let head = "/* s.c, line 3. Written by Warpwright. */\n";
+        let text = "extern \"C\" int f_i_on_gpu(int n)\n{\n    if (n <= 0 ||\n        n > 9)\n        return 0;\n    /* a and \"b\" \
+                    do not overlap */\n    if (!apart(a, b))\n        return 0;\n    {\n        if (!f_i_launch(n))\n            return 0;\n    }\n    \
+                    return ok_2;\n}\n#else\nint f_i_on_gpu(int n)\n{\n    if (n)\n        return 0;\n    return ok;\n}\n";
+        let new = with_reasons(&format!("{head}{text}"));
+        let says: Vec<&str> = new.lines().filter(|l| l.contains("ww_says")).map(str::trim).collect();
+        assert_eq!(
+            says,
+            [
+                "return ww_says(__func__, 0, \"because n <= 0 || n > 9\");",
+                "return ww_says(__func__, 0, \"this does not hold: a and \\\"b\\\" do not overlap\");",
+                "return ww_says(__func__, ok_2, \"a call of the run time failed, or what was found on the device ruled its results out\");",
+            ]
+        );
+        assert_eq!(new.lines().count(), 1 + text.lines().count());
+        // others' texts are theirs
+        assert_eq!(with_reasons(text), text);
+    }
+}
