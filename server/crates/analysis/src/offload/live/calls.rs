@@ -7,10 +7,10 @@ use term::{Body, TermId};
 
 use super::walk::{State, Walker};
 use crate::context::Context;
-use crate::flow::effects::call;
+use crate::flow::effects::{call, Callees};
 use crate::flow::library::library_effect;
 use crate::flow::parts::base_symbol;
-use crate::{Summary, Through, TroubleKind};
+use crate::{Program, Summary, Through, TroubleKind};
 
 impl Walker<'_> {
     pub(super) fn call(&mut self, t: TermId, mut live: State) -> Option<State> {
@@ -71,8 +71,7 @@ impl Walker<'_> {
     /// Whether all that a function leads to is known, none of it a function of the file or one that waits for somebody, whatever
     /// it prints, remembers and does with memory that it is not given.
     fn is_seen_through(&self, s: &Summary) -> bool {
-        use TroubleKind::{Global, Memory, NoReturn, Ordered, State};
-        if !s.troubles.keys().all(|k| matches!(k, Ordered | State | NoReturn | Memory | Global)) {
+        if !is_known(s) {
             return false;
         }
         let mut open: Vec<Arc<str>> = s.calls.iter().cloned().collect();
@@ -92,7 +91,7 @@ impl Walker<'_> {
 
 /// The function of the program that is called, if its summary is known.
 pub(super) fn own_summary<'a>(cx: &Context<'a>, t: TermId) -> Option<&'a Summary> {
-    crate::flow::effects::Callees::called(cx.program, cx.body, t)
+    Callees::called(cx.program, cx.body, t)
 }
 
 /// Whether a function of the library is called that may lead to no other.
@@ -111,4 +110,19 @@ fn waits(name: &str) -> bool {
     const WAIT: [&str; 10] =
         ["getchar", "fgetc", "getc", "scanf", "fscanf", "fread", "fgets", "system", "usleep", "fopen"];
     WAIT.contains(&name)
+}
+
+/// Whether a function may still have the pointer that is its `k`-th argument when it has returned.
+pub(super) fn may_keep(body: &Body, program: &Program, t: TermId, k: usize) -> bool {
+    if let Ok(known) = call(body, program, t) {
+        return known.through(k).kept;
+    }
+    let summary = Callees::called(program, body, t).filter(|s| is_known(s));
+    summary.is_none_or(|s| s.params.get(k).is_none_or(|p| p.kept))
+}
+
+/// Whether a function leads to nothing that is not known.
+fn is_known(s: &Summary) -> bool {
+    use TroubleKind::{Global, Memory, NoReturn, Ordered, State};
+    s.troubles.keys().all(|k| matches!(k, Ordered | State | NoReturn | Memory | Global))
 }

@@ -42,7 +42,8 @@ impl FileArrays {
 /// What is known of a file's own arrays. `functions`: all that it defines, and its declarations.
 pub fn file_arrays(functions: &[&Body], program: &Program, budget: &Budget) -> FileArrays {
     let own = functions.iter().map(|f| f.name.clone()).collect();
-    let mut out = FileArrays { unread: arrays(functions), entered: entered(functions, program), own };
+    let mut out =
+        FileArrays { unread: arrays(functions, program), entered: entered(functions, program), own };
     let is_hidden = |f: &&Body| f.jumps_unseen(f.root);
     if functions.len() > MAX_FUNCTIONS || functions.iter().any(is_hidden) {
         out.unread.clear();
@@ -64,7 +65,7 @@ pub fn file_arrays(functions: &[&Body], program: &Program, budget: &Budget) -> F
 }
 
 /// Arrays that only the file can name and of which nothing but their name is used, in none of the functions.
-fn arrays(functions: &[&Body]) -> FxHashSet<Arc<str>> {
+fn arrays(functions: &[&Body], program: &Program) -> FxHashSet<Arc<str>> {
     let (mut found, mut lost) = (FxHashSet::default(), FxHashSet::default());
     for body in functions {
         let parents = body.parents();
@@ -81,7 +82,8 @@ fn arrays(functions: &[&Body]) -> FxHashSet<Arc<str>> {
                 found.insert(symbol.name.clone());
             }
             let is_used = body.walk(body.root).any(|t| body.as_symbol(t) == Some(s));
-            let is_lost = !internal || watches || rank(body, s).is_none() || escapes(body, &parents, s);
+            let is_lost =
+                !internal || watches || rank(body, s).is_none() || escapes(body, program, &parents, s);
             if is_used && is_lost {
                 lost.insert(symbol.name.clone());
             }

@@ -98,7 +98,7 @@ fn with_calls_written_out<R>(
     let cx = Context::new(whole, program, whole.len(), budget);
     let homely = |&s: &SymbolId| match whole.symbols[s].storage {
         Storage::Local => cx.effects.stays_home(s),
-        _ => !escapes(whole, &cx.parents, s),
+        _ => !escapes(whole, program, &cx.parents, s),
     };
     let chosen: Vec<SymbolId> = named.into_iter().filter(|&s| arrays(whole, s)).filter(homely).collect();
     if chosen.is_empty() || chosen.len() > MAX_ARRAYS {
@@ -109,13 +109,20 @@ fn with_calls_written_out<R>(
     then(&mut walker)
 }
 
-/// Whether the array's name becomes a pointer that is not given to a call at once.
-fn escapes(body: &Body, parents: &[Option<TermId>], s: SymbolId) -> bool {
-    let is_call =
-        |t: TermId| parents.get(t.index()).copied().flatten().is_some_and(|p| *body.op(p) == Op::Call);
+/// Whether the array's name becomes a pointer that is not given to a call at once which is over with it when it returns.
+fn escapes(body: &Body, program: &Program, parents: &[Option<TermId>], s: SymbolId) -> bool {
+    let is_given = |at: TermId| {
+        let Some(call) = parents.get(at.index()).copied().flatten() else { return false };
+        let args = body.args(call);
+        let position = args.iter().skip(1).position(|&a| a == at);
+        let gives_number =
+            body.types.is_arithmetic(body.ty(call)) || *body.types.kind(body.ty(call)) == TypeKind::Void;
+        *body.op(call) == Op::Call
+            && gives_number
+            && position.is_some_and(|k| !calls::may_keep(body, program, call, k))
+    };
     let mut used = body.walk(body.root).filter(|&t| body.as_symbol(t) == Some(s));
-    // what a call is given is looked at there
-    used.any(|t| place_of(body, parents, t).is_err_and(|at| !is_call(at)))
+    used.any(|t| place_of(body, parents, t).is_err_and(|at| !is_given(at)))
 }
 
 /// How many subscripts lead to an element of an array of numbers whose size is known, and which nobody watches.

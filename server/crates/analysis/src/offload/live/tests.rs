@@ -148,6 +148,8 @@ fn arrays_of_the_file_are_dead_where_every_function_begins_by_writing() {
         // the address leads elsewhere
         "double *h(void) { return w; }",
         "double *kept = w;",
+        "void take(double *p); double h(int k) { for (int i = 0; i < 64; i++) w[i] = 1.0; take(w); return 0.0; }",
+        "double *all; void h(double *p) { all = p; } void set(void) { h(w); }",
         // a function that only a pointer leads to
         "static double h(int k) { return w[k]; } double (*how)(int) = h;",
         // somebody else is waited for
