@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
-use super::{memory, trouble, Found, Use, Walk};
+use super::{memory, trouble, Found, Life, Use, Walk};
 use crate::flow::counted_loop::has_jump;
 use crate::flow::liveness;
 use crate::{Buffer, Exchanged, Expr, RegionArray, RegionScalar, RegionTroubleKind, Surely};
@@ -107,6 +107,7 @@ impl<'a> Walk<'a> {
         &mut self,
         statements: &[TermId],
         wanted: &BTreeSet<SymbolId>,
+        lives: &FxHashMap<SymbolId, Life>,
     ) -> Found<Vec<RegionArray>> {
         let body = self.body;
         let (mut out, mut new) = (Vec::new(), Vec::new());
@@ -155,12 +156,27 @@ impl<'a> Walk<'a> {
             let private = self.is_private(statements, s);
             let kept = !private.is_some_and(|once| once || buffer.wholly_written);
             let wholly_written = buffer.wholly_written || private == Some(true);
-            let buffer = Buffer { wholly_written, ..buffer };
-            out.push(RegionArray { buffer, kept, own: false });
+            let array = RegionArray { buffer: Buffer { wholly_written, ..buffer }, kept, own: false };
+            out.push(self.as_it_lives(array, lives.get(&s)));
         }
         self.add_sure(new);
         out.extend(self.held(statements)?);
         Ok(out)
+    }
+
+    /// An array of which nothing comes back that nobody reads, and nothing is brought that is written there first.
+    fn as_it_lives(&mut self, array: RegionArray, life: Option<&Life>) -> RegionArray {
+        let RegionArray { buffer, kept, own } = array;
+        let kept = kept && life.is_none_or(|l| l.after);
+        let wholly_written = buffer.wholly_written || life.is_some_and(|l| !l.before);
+        let s = buffer.symbol;
+        let mut buffer = Buffer { wholly_written, ..buffer };
+        if !kept && wholly_written && is_whole(self.body, s) && self.tested.iter().any(|t| t.1 == s) {
+            // nothing of it is copied: all of it may be there
+            self.tested.retain(|t| t.1 != s);
+            buffer.extent = None;
+        }
+        RegionArray { buffer, kept, own }
     }
 
     /// A part of an exchanged array without elements, where that of another begins.
