@@ -69,8 +69,10 @@ pub struct Buffer {
     pub inner_lengths: Vec<Length>,
     pub read: bool,
     pub written: bool,
-    /// Whether the loop surely writes every element of the extent (then it need not be copied in).
+    /// Whether the loop surely writes every element of the extent before it reads it (then it need not be copied in).
     pub wholly_written: bool,
+    /// Whether it has surely written every element of the extent when it is over.
+    pub all_written: bool,
     /// First and last element touched, counted in elements from the base; `None`: the whole declared array.
     pub extent: Option<(Expr, Expr)>,
     /// First and last element that may be written, where it is known that these are fewer. Where none is written, the last is

@@ -233,6 +233,7 @@ impl Maker<'_, '_> {
             read,
             written,
             wholly_written: false,
+            all_written: false,
             extent: None,
             written_part: None,
             search: None,
@@ -243,6 +244,7 @@ impl Maker<'_, '_> {
         let corners = || Some(Touched { all: self.vertices(mine)?, wholly_written: false, written: None });
         match found.or_else(corners) {
             Some(touched) => {
+                buffer.all_written = touched.wholly_written;
                 buffer.wholly_written =
                     touched.wholly_written && (!read || self.reads_what_it_wrote(body, mine));
                 buffer.written_part = touched.written.filter(|w| *w != touched.all);

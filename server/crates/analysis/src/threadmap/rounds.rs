@@ -8,6 +8,7 @@
 //! that is not excluded is taken for one. Statements are single ones or, where these do not do, whole bodies of inner loops.
 //! Deliberately absent: any claim about the new loops. They are analysed as if they had been written so.
 
+mod before;
 mod cells;
 mod launches;
 mod search;
@@ -187,7 +188,7 @@ fn of_nest(
         nest.accesses.iter().map(|(_, a)| a).chain(&nest.outside).cloned().collect();
     let (conditions, obstacles) = assumptions(&cx, &mut reading, &accesses, l);
     let wanted: BTreeSet<SymbolId> = accesses.iter().map(|a| a.base).collect();
-    let parts = touched(body, program, facts, target, &wanted, budget).unwrap_or_default();
+    let mut parts = touched(body, program, facts, target, &wanted, budget).unwrap_or_default();
     // that the arrays of a region are apart is tested with it, and what is known of its parts rests on is, too
     let holds = |c: &crate::Condition| {
         let apart =
@@ -205,6 +206,9 @@ fn of_nest(
     }
     let indices = (0..model.loops.len()).filter_map(|l| index(l).map(|i| &i.1));
     let frame = ParamSpace::new(&model, budget, nest.values().chain(indices));
+    for b in parts.buffers.iter_mut().filter(|b| b.all_written && !b.wholly_written) {
+        b.wholly_written = before::reads_what_it_wrote(&model, &nest, &frame, b.symbol).unwrap_or(false);
+    }
     let reader = Reader { body, model: &model, frame: &frame, root: l.term };
     // numbers of an iteration in the cells they go to, where that gives rounds, else by themselves
     if let Some(cells) = cells::in_memory(body, &model, &mut nest, &frame) {
