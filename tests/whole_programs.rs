@@ -149,7 +149,7 @@ fn a_flow_in_a_rectangle() {
         "update.c: average",
         "update.c: keep",
     ];
-    let counts = Counts { to_device: [102, 2_273_456], from_device: [135, 1_920_144], launches: 1036 };
+    let counts = Counts { to_device: [54, 1_192_032], from_device: [67, 360_000], launches: 1036 };
     check("cfd", 1e-6, 28, &left_out, counts);
 }
 
@@ -191,6 +191,6 @@ fn conjugate_gradients() {
         "stencil.c: field_divide",
         "vector.c: all",
     ];
-    let counts = Counts { to_device: [490, 7_700_824], from_device: [393, 1_193_936], launches: 5203 };
+    let counts = Counts { to_device: [486, 7_666_008], from_device: [371, 1_010_128], launches: 5203 };
     check("cg", 2e-6, 18, &left_out, counts);
 }
