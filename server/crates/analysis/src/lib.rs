@@ -46,7 +46,9 @@ pub use kernel::{
     Touch, Traffic, Uniformity, Unwritten, WidthFault,
 };
 pub use offload::lane_mapping::mappings;
+pub use offload::live::{file_arrays, FileArrays};
 pub use offload::region::written::Written;
+pub use offload::region::RegionGiven;
 pub use regions::{Around, Fault, FaultKind, Need, Regions};
 pub use replay_witness::{follow, Argument, Followed};
 
@@ -111,10 +113,10 @@ pub fn region(
     facts: &Facts,
     statements: &[TermId],
     nests: &[(LoopId, Offload)],
-    written: &Written,
+    given: RegionGiven<'_>,
     budget: &Budget,
 ) -> Result<Region, RegionTrouble> {
-    offload::region::region(body, program, facts, statements, nests, &written.touched, budget)
+    offload::region::region(body, program, facts, statements, nests, given, budget)
 }
 
 /// The function with calls in consecutive statements of a block replaced by what they do, save those in `kernels`, so that the
@@ -136,15 +138,17 @@ pub fn region_alone(written: &Written, facts: &Facts, nests: &[LoopId], budget: 
 }
 
 /// The same function with nests in the statements written in rounds, of which each is whole kernels, where otherwise the host would
-/// run loops in a loop; `None` where there are none. `kernels`: the parallel loops in the statements.
+/// run loops in a loop; `None` where there are none. `kernels`: the parallel loops in the statements. `joined`: what one launch of a
+/// round can do is one kernel, and `None` where nothing is.
 pub fn region_in_rounds(
     written: &Written,
     program: &Program,
     facts: &Facts,
     kernels: &[TermId],
+    joined: bool,
     budget: &Budget,
 ) -> Option<Written> {
-    threadmap::rounds::in_rounds(written, program, facts, kernels, budget)
+    threadmap::rounds::in_rounds(written, program, facts, kernels, joined, budget)
 }
 
 /// The complete dependence graph of the nest that `root` is the outermost loop of, on demand and exact: what a
@@ -162,6 +166,19 @@ pub fn nest_dependences(
 /// Variables that a loop writes and somebody may read after it.
 pub fn live_out(body: &Body, program: &Program, facts: &Facts, root: LoopId) -> Vec<SymbolId> {
     graph::live_out(body, program, facts, root)
+}
+
+/// Arrays that a statement names and of which nobody reads anything afterwards before it is written again, as far as that is known.
+pub fn unread_after(
+    body: &Body,
+    program: &Program,
+    statement: TermId,
+    file: &FileArrays,
+    budget: &Budget,
+) -> Vec<SymbolId> {
+    let named = body.walk(statement).filter_map(|t| body.as_symbol(t)).collect();
+    let lives = offload::live::lives(body, program, &[statement], &named, file, budget);
+    lives.into_iter().flatten().filter(|(_, l)| !l.after).map(|(s, _)| s).collect()
 }
 
 /// Scalars that each iteration of a loop writes before it reads them.

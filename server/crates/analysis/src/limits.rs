@@ -103,6 +103,28 @@ pub(crate) mod flow_liveness {
     pub(crate) const MAX_LABELS: usize = 60;
 }
 
+/// Of `offload::live`.
+pub(crate) mod offload_live {
+    /// Steps for the arrays of one function.
+    pub(crate) const STEPS: u64 = 1_500_000;
+    /// Arrays of one function that are looked at together: each has a set of cells at each place.
+    pub(crate) const MAX_ARRAYS: usize = 96;
+    /// Loops in a loop that is looked at as a whole.
+    pub(crate) const MAX_LOOPS: usize = 8;
+    /// Dimensions of an array.
+    pub(crate) const MAX_RANK: usize = 6;
+    /// Parameters that sets of cells name.
+    pub(crate) const MAX_FIXED: usize = 12;
+    /// Deepest nesting followed: it recurses.
+    pub(crate) const MAX_DEPTH: u32 = 400;
+    /// More labels than that are not followed.
+    pub(crate) const MAX_LABELS: usize = 60;
+    /// Rounds of a loop after which what still grows is everything.
+    pub(crate) const MAX_ROUNDS: usize = 6;
+    /// Functions of a file that are looked at for its arrays.
+    pub(crate) const MAX_FUNCTIONS: usize = 200;
+}
+
 /// Of `kernel::collect`.
 pub(crate) mod kernel_collect {
     /// Deepest nesting of statements followed.
@@ -379,6 +401,11 @@ pub(crate) mod threadmap_rounds {
     /// Nests with more statements have no rounds, nor those for which so many times were tried.
     pub(crate) const MAX_UNITS: usize = 12;
     pub(crate) const MAX_TRIED: usize = 4000;
+    /// Launches of a round of a nest whose statements are cut in pieces.
+    pub(crate) const MAX_LAUNCHES: usize = 8;
+    /// Ways to run units of a nest a round later that are tried, and ways to place units in threads.
+    pub(crate) const MAX_SHIFTED: usize = 256;
+    pub(crate) const MAX_PLACED: usize = 20_000;
     /// Instances of statements in the text of the loops.
     pub(crate) const MAX_RUNS: usize = 24;
 }

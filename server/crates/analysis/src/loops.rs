@@ -90,7 +90,7 @@ pub(crate) fn unread(body: &Body, whole: &Budget) -> Facts {
 }
 
 /// Before anything is known of it.
-fn of_loop(body: &Body, t: TermId, depth: u32, control: Result<Control, Obstacle>) -> LoopFacts {
+pub(crate) fn of_loop(body: &Body, t: TermId, depth: u32, control: Result<Control, Obstacle>) -> LoopFacts {
     LoopFacts {
         term: t,
         parent: None,

@@ -122,6 +122,8 @@ struct Inner {
     /// Likewise.
     host_faults: OnceLock<Vec<HostFaults>>,
     /// Likewise.
+    file_arrays: OnceLock<analysis::FileArrays>,
+    /// Likewise.
     own_library: OnceLock<Option<&'static str>>,
     /// Likewise.
     other_bodies: OnceLock<Vec<Arc<Body>>>,
@@ -164,7 +166,10 @@ impl Parts {
         }
         let program = analysis::Program::of_part(parts(&unit, parsed.text(), false), &others(&options))?;
         let memo = self.memo.clone();
-        Some(Doc::with_program(name.to_owned(), text, options, (parsed, unit), memo, (program, None)))
+        let doc = Doc::with_program(name.to_owned(), text, options, (parsed, unit), memo, (program, None));
+        // what its other functions do with the file's arrays is not seen
+        let _ = doc.inner.file_arrays.set(analysis::FileArrays::default());
+        Some(doc)
     }
 
     fn parsed(&self, language: Language, text: &Text) -> front::Parsed {
@@ -315,6 +320,7 @@ impl Doc {
                 lines: lines.map_or_else(OnceLock::new, OnceLock::from),
                 launches: OnceLock::new(),
                 host_faults: OnceLock::new(),
+                file_arrays: OnceLock::new(),
                 own_library: OnceLock::new(),
                 other_bodies: OnceLock::new(),
                 front_memo,
@@ -425,6 +431,17 @@ impl Doc {
     pub(crate) fn own_library(&self) -> Option<&'static str> {
         let find = || crate::plans::HOST_CALLS.into_iter().find(|n| self.inner.program.body(n).is_some());
         *self.inner.own_library.get_or_init(find)
+    }
+    /// What is known of the arrays that only this file can name; `find` is asked once, as long as it has no answer.
+    pub(crate) fn file_arrays(
+        &self,
+        find: impl FnOnce() -> Option<analysis::FileArrays>,
+    ) -> Option<&analysis::FileArrays> {
+        if let Some(known) = self.inner.file_arrays.get() {
+            return Some(known);
+        }
+        let found = find()?;
+        Some(self.inner.file_arrays.get_or_init(|| found))
     }
     /// Number of functions that have facts.
     pub(crate) fn functions_with_loops(&self) -> u64 {

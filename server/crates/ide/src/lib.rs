@@ -17,6 +17,7 @@ mod cost;
 mod diagnostic;
 mod document;
 mod enabling;
+mod file_arrays;
 mod function_messages;
 mod function_view;
 mod hints;

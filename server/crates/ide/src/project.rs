@@ -128,6 +128,15 @@ impl Project {
         let all = self.inner.near.iter().chain(&self.inner.far);
         all.filter(|f| used.iter().any(|u| Arc::ptr_eq(u, &f.file))).collect()
     }
+    /// Whether another file has the whole text of one of this name in it.
+    pub(crate) fn includes(&self, name: &str) -> bool {
+        let all = self.inner.near.iter().chain(&self.inner.far);
+        let includes = |line: &str| {
+            let line = line.trim_start().strip_prefix('#').map(str::trim_start);
+            line.is_some_and(|l| l.starts_with("include") && l.contains(name))
+        };
+        all.into_iter().any(|f| f.text().to_string().lines().any(includes))
+    }
     pub(crate) fn others(&self) -> &Arc<OtherFiles> {
         &self.inner.others
     }

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use analysis::{Cells, LoopId, Offload, RegionTrouble, RegionTroubleKind, Written};
+use analysis::{Cells, FileArrays, LoopId, Offload, RegionTrouble, RegionTroubleKind, Written};
 use base::{Budget, CancelToken};
 use rustc_hash::FxHashSet;
 use term::{Body, Op, Origin, SymbolId, TermId};
@@ -28,7 +28,9 @@ pub(crate) fn with_region<R>(
 ) -> Result<R, Option<NoKernel>> {
     surroundings_allow(view, first).map_err(Some)?;
     let (body, program) = (view.body(), view.doc.program());
-    let at = Asked { site, cancel, counted };
+    let unknown = FileArrays::default();
+    let file = crate::file_arrays::of(view.doc, cancel, counted).unwrap_or(&unknown);
+    let at = Asked { site, file, cancel, counted };
     let own = at.nests(view, statements);
     let kernels: Vec<TermId> = own.kernels.iter().map(|n| view.of(n.0).term).collect();
     let mut then = Some(then);
@@ -58,6 +60,7 @@ struct Nests {
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     site: &'a OffloadSite<'a>,
+    file: &'a FileArrays,
     cancel: &'a CancelToken,
     counted: &'a Cell<u64>,
 }
@@ -73,11 +76,12 @@ impl Asked<'_> {
         then: &mut Option<F>,
     ) -> Result<R, Option<NoKernel>> {
         let kernels: Vec<TermId> = own.kernels.iter().map(|n| view.of(n.0).term).collect();
-        let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, self.cancel.clone());
         let program = view.doc.program();
-        let rounds = analysis::region_in_rounds(written, program, &view.facts, &kernels, &budget);
-        self.counted.set(self.counted.get() + budget.taken());
-        if let Some(rounds) = rounds {
+        for joined in [true, false] {
+            let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, self.cancel.clone());
+            let rounds = analysis::region_in_rounds(written, program, &view.facts, &kernels, joined, &budget);
+            self.counted.set(self.counted.get() + budget.taken());
+            let Some(rounds) = rounds else { continue };
             let made = self.with_view(view, &rounds, |view| {
                 let own = self.nests(view, &rounds.statements);
                 self.alone_or_not(view, &rounds, own, true, then)
@@ -187,7 +191,7 @@ impl Asked<'_> {
         written: &Written,
         then: &mut Option<F>,
     ) -> Result<R, Option<NoKernel>> {
-        let Asked { site, cancel, counted } = *self;
+        let Asked { site, cancel, counted, .. } = *self;
         let Some(first) = nests.first().map(|n| n.0) else { return Err(None) };
         if cancel.is_cancelled() {
             return Err(Some(NoKernel::Cancelled));
@@ -198,7 +202,8 @@ impl Asked<'_> {
         }
         let (body, program) = (view.body(), view.doc.program());
         let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, cancel.clone());
-        let region = analysis::region(body, program, &view.facts, statements, &nests, written, &budget);
+        let given = analysis::RegionGiven { written, file: self.file };
+        let region = analysis::region(body, program, &view.facts, statements, &nests, given, &budget);
         counted.set(counted.get() + budget.taken());
         let region = region.map_err(|trouble| Some(NoKernel::Together(words(view, &trouble))))?;
         let mut loops = statements.iter().filter(|&&t| body.origin(t) != Origin::Made);

@@ -1,4 +1,5 @@
-//! Random nests whose loops wait for each other: recurrences in one and two dimensions, imperfect and triangular, counted up and down.
+//! Random nests whose loops wait for each other: recurrences in one and two dimensions, imperfect and triangular, counted up and down,
+//! numbers accumulated in variables before they go to memory, and updates by a row and a column of what is updated.
 //! Most have no loop that runs at once as they are written, and some have one in another order.
 
 use std::fmt::Write;
@@ -10,13 +11,21 @@ const MARGIN: i64 = 3;
 
 /// A function `f` with one nest, as C.
 pub fn generate(seed: u64) -> String {
-    let mut w = Writer { rng: Rng::new(seed ^ 0x7761_7665), out: String::new(), indices: Vec::new() };
+    let mut w =
+        Writer { rng: Rng::new(seed ^ 0x7761_7665), out: String::new(), indices: Vec::new(), outer: false };
     let side = 2 * MARGIN;
     let _ = writeln!(
         w.out,
         "void f(int n, double a[n + {side}][n + {side}], double b[n + {side}][n + {side}], double x[n + {side}])\n{{"
     );
-    w.nest();
+    if w.rng.chance(20) {
+        w.out.push_str("    double v;\n");
+        w.outer = true;
+    }
+    match w.below(8) {
+        0 => w.shortest(),
+        _ => w.nest(),
+    }
     w.out.push_str("}\n");
     w.out
 }
@@ -25,6 +34,8 @@ struct Writer {
     rng: Rng,
     out: String,
     indices: Vec<&'static str>,
+    /// Whether `v` is declared before all loops.
+    outer: bool,
 }
 
 impl Writer {
@@ -66,6 +77,7 @@ impl Writer {
         }
         for is_nest in kinds {
             match is_nest {
+                true if self.below(3) == 0 => self.accumulated(),
                 true => self.nest(),
                 false => self.statement(),
             }
@@ -73,6 +85,72 @@ impl Writer {
         self.indices.pop();
         self.pad();
         self.out.push_str("}\n");
+    }
+
+    /// `v = …; for (…) v -= …; cell = v / …;`, sometimes with something else between, or more of the cell.
+    fn accumulated(&mut self) {
+        let depth = self.indices.len();
+        let (index, around) = (["i", "j", "k"][depth], self.indices[depth - 1]);
+        let cell = self.place(false);
+        let first = if self.below(2) == 0 { cell.clone() } else { self.place(true) };
+        self.pad();
+        let name = if self.outer { "v".to_owned() } else { format!("w{depth}") };
+        let declared = if self.outer { "" } else { "double " };
+        let _ = writeln!(self.out, "{declared}{name} = {first};");
+        if self.below(5) == 0 {
+            self.statement();
+        }
+        let header = match self.below(4) {
+            0 => format!("for (int {index} = 0; {index} < n; {index}++)"),
+            1 => format!("for (int {index} = n - 1; {index} > {around}; {index}--)"),
+            2 => format!("for (int {index} = {around} + 1; {index} < n; {index}++)"),
+            _ => format!("for (int {index} = 0; {index} < {around}; {index}++)"),
+        };
+        self.pad();
+        let _ = writeln!(self.out, "{header} {{");
+        self.indices.push(index);
+        let (p, q) = (self.place(true), self.place(self.out.len() % 3 == 0));
+        self.pad();
+        let _ = writeln!(self.out, "{name} -= 0.125 * {p} * {q};");
+        self.indices.pop();
+        self.pad();
+        self.out.push_str("}\n");
+        self.pad();
+        let goes = match self.below(4) {
+            0 => name,
+            1 => format!("0.5 * {name} + 0.25 * {}", self.place(true)),
+            2 => format!("0.5 * {name} + {name} * {cell}"),
+            _ => format!("0.75 * {name}"),
+        };
+        let _ = writeln!(self.out, "{cell} = {goes};");
+    }
+
+    /// All pairs by way of one, in any order of the loops and with any of their indices.
+    fn shortest(&mut self) {
+        for index in ["k", "i", "j"] {
+            self.pad();
+            let _ = writeln!(self.out, "for (int {index} = 0; {index} < n; {index}++) {{");
+            self.indices.push(index);
+        }
+        let mut of = ["i", "j", "k"];
+        for k in (1..3).rev() {
+            let other = self.below(k + 1);
+            of.swap(k, other);
+        }
+        let at = |p: &str, q: &str| format!("a[{p} + {MARGIN}][{q} + {MARGIN}]");
+        let [p, q, r] = if self.below(3) > 0 { ["i", "j", "k"] } else { of };
+        let (cell, by) = (at(p, q), (at(p, r), at(r, q)));
+        self.pad();
+        let _ = match self.below(3) {
+            0 => writeln!(self.out, "if ({0} + {1} < {cell}) {cell} = {0} + {1};", by.0, by.1),
+            1 => writeln!(self.out, "{cell} = {cell} < {0} + {1} ? {cell} : {0} + {1};", by.0, by.1),
+            _ => writeln!(self.out, "{cell} = 0.5 * {cell} + 0.125 * {0} * {1};", by.0, by.1),
+        };
+        for _ in 0..3 {
+            self.indices.pop();
+            self.pad();
+            self.out.push_str("}\n");
+        }
     }
 
     fn subscript(&mut self, apart: bool) -> String {

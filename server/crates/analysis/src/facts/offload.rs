@@ -73,6 +73,9 @@ pub struct Buffer {
     pub wholly_written: bool,
     /// First and last element touched, counted in elements from the base; `None`: the whole declared array.
     pub extent: Option<(Expr, Expr)>,
+    /// First and last element that may be written, where it is known that these are fewer. Where none is written, the last is
+    /// before the first.
+    pub written_part: Option<(Expr, Expr)>,
     /// How the host finds the first and last element where no expression says them; there is no `extent` then.
     pub search: Option<Search>,
 }

@@ -9,6 +9,16 @@ use crate::loops::expr_of;
 use crate::nest::{AffineAccess, Model};
 use crate::{Buffer, Expr, Length, Obstacle, ObstacleKind, Pred, Step};
 
+/// What accesses touch of an array.
+struct Touched {
+    /// First and last element.
+    all: (Expr, Expr),
+    /// Whether every element between them is surely written.
+    wholly_written: bool,
+    /// First and last element that may be written, of an array that is read, too.
+    written: Option<(Expr, Expr)>,
+}
+
 /// Builds sets over one instance and reads parametric answers back.
 pub(crate) struct Maker<'m, 'a> {
     pub model: &'m Model<'a>,
@@ -224,14 +234,19 @@ impl Maker<'_, '_> {
             written,
             wholly_written: false,
             extent: None,
+            written_part: None,
             search: None,
         };
         let both = crate::offload::branches::both_ways(self.model, mine);
         let all: Vec<&AffineAccess> = mine.iter().copied().chain(&both).collect();
-        match self.extent(&all, written).or_else(|| Some((self.vertices(mine)?, false))) {
-            Some((extent, whole)) => {
-                buffer.extent = Some(extent);
-                buffer.wholly_written = whole && (!read || self.reads_what_it_wrote(body, mine));
+        let found = self.extent(&all, written);
+        let corners = || Some(Touched { all: self.vertices(mine)?, wholly_written: false, written: None });
+        match found.or_else(corners) {
+            Some(touched) => {
+                buffer.wholly_written =
+                    touched.wholly_written && (!read || self.reads_what_it_wrote(body, mine));
+                buffer.written_part = touched.written.filter(|w| *w != touched.all);
+                buffer.extent = Some(touched.all);
                 Ok(buffer)
             }
             None if declared => Ok(buffer),
@@ -313,8 +328,7 @@ impl Maker<'_, '_> {
         Some((Expr::Int(0), expr_of(self.model, &last)?))
     }
 
-    /// First and last element, and whether every element between is surely written.
-    fn extent(&mut self, mine: &[&AffineAccess], written: bool) -> Option<((Expr, Expr), bool)> {
+    fn extent(&mut self, mine: &[&AffineAccess], written: bool) -> Option<Touched> {
         let inner = mine.first()?.inner.clone()?;
         if mine.iter().any(|a| self.model.objects.boxes.contains(&a.base)) {
             return None;
@@ -327,6 +341,7 @@ impl Maker<'_, '_> {
         }
         let mut exact: Option<poly::Set> = None;
         let mut exact_writes: Option<poly::Set> = None;
+        let mut all_writes: Option<poly::Set> = None;
         let mut loose: Vec<poly::Set> = Vec::new();
         // Fix the parameters first, so that all sets live in one space.
         for a in mine {
@@ -357,6 +372,12 @@ impl Maker<'_, '_> {
             let values: Option<Vec<Poly>> = a.subs.iter().map(|s| s.value.clone()).collect();
             let (set, _) = self.set(&a.domain, &a.loops, &values?)?;
             let sure = a.domain.exact && a.why.is_none();
+            if a.write {
+                all_writes = Some(match all_writes {
+                    None => set.clone(),
+                    Some(w) => w.union(&set, self.budget).ok()?,
+                });
+            }
             if sure {
                 exact = Some(match exact {
                     None => set.clone(),
@@ -380,22 +401,28 @@ impl Maker<'_, '_> {
             }
         }
         let params = self.params.clone();
-        let context = self.context(&params)?;
-        let first = self.corner(exact.lexmin_exprs(self.budget).ok()?, &context, &params, &inner)?;
-        let last = self.corner(exact.lexmax_exprs(self.budget).ok()?, &context, &params, &inner)?;
-        // Empty where no iteration touches it: then last < first.
-        let runs = exact.params(self.budget).ok()?.condition(&context, self.budget).ok()?;
-        let last = match self.pred(&runs, &params)? {
-            Pred::True => last,
-            p => Expr::Select(
-                Box::new(p),
-                Box::new(last),
-                Box::new(Expr::Add(vec![first.clone(), Expr::Int(-1)])),
-            ),
-        };
+        let all = self.hull(&exact, &params, &inner)?;
         let whole = written
             && exact_writes.is_some_and(|w| self.covers(&w, &exact, &inner, &params).unwrap_or(false));
-        Some(((first, last), whole))
+        let reads = mine.iter().any(|a| !a.write);
+        let part = all_writes.filter(|_| written && reads && !whole);
+        let part = part.and_then(|w| w.coalesce(self.budget).ok());
+        let part = part.and_then(|w| self.hull(&w, &params, &inner));
+        Some(Touched { all, wholly_written: whole, written: part })
+    }
+
+    /// First and last element of a set of subscripts. Of an empty one the last is before the first.
+    fn hull(&mut self, cells: &poly::Set, params: &[Var], inner: &[Poly]) -> Option<(Expr, Expr)> {
+        let context = self.context(params)?;
+        let first = self.corner(cells.lexmin_exprs(self.budget).ok()?, &context, params, inner)?;
+        let last = self.corner(cells.lexmax_exprs(self.budget).ok()?, &context, params, inner)?;
+        let runs = cells.params(self.budget).ok()?.condition(&context, self.budget).ok()?;
+        let none = || Expr::Add(vec![first.clone(), Expr::Int(-1)]);
+        let last = match self.pred(&runs, params)? {
+            Pred::True => last,
+            p => Expr::Select(Box::new(p), Box::new(last), Box::new(none())),
+        };
+        Some((first, last))
     }
 
     /// Whether `writes` holds every cell from the first to the last row of `all`, rows being whole.

@@ -5,6 +5,7 @@ mod branches;
 mod collapse;
 pub(crate) mod extent;
 pub(crate) mod lane_mapping;
+pub(crate) mod live;
 pub(crate) mod numbered;
 pub(crate) mod region;
 mod search;

@@ -38,6 +38,7 @@ pub(super) fn buffer(
         read: accesses.iter().any(|a| !a.write),
         written: accesses.iter().any(|a| a.write),
         wholly_written: false,
+        written_part: None,
         extent: None,
         search: Some(search(body, claim, control, written, base, at)?),
     })

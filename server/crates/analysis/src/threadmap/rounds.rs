@@ -8,7 +8,11 @@
 //! that is not excluded is taken for one. Statements are single ones or, where these do not do, whole bodies of inner loops.
 //! Deliberately absent: any claim about the new loops. They are analysed as if they had been written so.
 
+mod cells;
+mod launches;
 mod search;
+mod split;
+mod values;
 mod write;
 
 use std::collections::BTreeSet;
@@ -17,15 +21,18 @@ use base::Budget;
 use poly::Set;
 use term::{Body, Op, SymbolId, TermId};
 
+use self::cells::StandIns;
+use self::launches::Times;
 use super::context;
 use super::sets::{ParamSpace, Part};
 use super::statements::{self, time, Nest};
 use crate::algebra::poly::{Poly, VarKind};
+use crate::limits::threadmap_rounds::MAX_LAUNCHES;
 use crate::loops::{assumptions, opaque_places};
 use crate::nest::{AffineAccess, Model};
 use crate::offload::region::written::Written;
 use crate::offload::touched::{touched, TouchedParts};
-use crate::{ConditionKind, Facts, LoopId, MetBy, Program};
+use crate::{ConditionKind, Facts, LoopId, MetBy, Program, Verdict};
 
 /// What is given a time: statements that always run one behind the other, within the same loops.
 struct Unit {
@@ -59,27 +66,30 @@ struct Cut {
 }
 
 /// When the instances of a unit run.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Time {
     /// Before all rounds.
     First,
-    /// In the round of this number: factors of the indices, each as it counts up.
-    At(Vec<i128>),
+    /// In the round of this number: factors of the indices, each as it counts up, and so many rounds more.
+    At(Vec<i128>, i128),
     /// Behind all rounds.
     Last,
 }
 
-/// The function with the nests of a stretch that have rounds written so; `None`: there is none. `kernels`: the parallel loops in it.
+/// The function with the nests of a stretch that have rounds written so; `None`: there is none. `kernels`: the parallel loops in it;
+/// `joined`: what can run in one launch does, and `None` where nothing can.
 pub(crate) fn in_rounds(
     written: &Written,
     program: &Program,
     facts: &Facts,
     kernels: &[TermId],
+    joined: bool,
     budget: &Budget,
 ) -> Option<Written> {
     let body = &written.body;
     let mut b = body.to_builder();
     let mut touched_by = written.touched.clone();
+    let mut any_joined = false;
     let parents = body.parents();
     let up = |t: &TermId| parents.get(t.0 as usize).copied().flatten();
     let mut around = std::iter::successors(written.statements.first().copied(), up).skip(1);
@@ -93,45 +103,71 @@ pub(crate) fn in_rounds(
         match body.op(t) {
             Op::List | Op::If => stack.extend(body.args(t).iter().rev().map(|&a| (a, inside))),
             op if op.is_loop() => {
-                let target = facts.of_term(t).filter(|_| is_deep(body, t, kernels));
-                let found = target.and_then(|id| of_nest(body, program, facts, (id, inside), budget, &mut b));
+                let what = inside_of(body, facts, t, kernels);
+                let target = facts.of_term(t).filter(|_| what > Inside::Kernels);
+                // waves in every round of another loop are too many launches of too little, and no better than sums
+                let asked = Asked { joined, waves: !inside && what == Inside::Loops };
+                let found = target.and_then(|id| of_nest(body, program, facts, id, &asked, budget, &mut b));
                 match found {
-                    Some(all) => drop(touched_by.insert(t, all)),
+                    Some((all, one)) => {
+                        any_joined |= one;
+                        touched_by.insert(t, all);
+                    }
                     None => stack.extend(body.loop_parts(t).map(|p| (p.body, true))),
                 }
             }
             _ => {}
         }
     }
-    let any = touched_by.len() > written.touched.len();
+    let any = touched_by.len() > written.touched.len() && any_joined == joined;
     any.then(|| Written { body: b.finish(body.root), touched: touched_by, ..written.clone() })
 }
 
-/// Whether the host would run loops in the loop.
-fn is_deep(body: &Body, t: TermId, kernels: &[TermId]) -> bool {
+/// What the host would do again and again in a loop.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Inside {
+    Kernels,
+    /// Kernels that sum, each of which is two.
+    Sums,
+    Loops,
+}
+
+/// What the host would do in the loop.
+fn inside_of(body: &Body, facts: &Facts, t: TermId, kernels: &[TermId]) -> Inside {
+    let mut found = Inside::Kernels;
     let mut stack: Vec<TermId> = body.loop_parts(t).map(|p| p.body).into_iter().collect();
     while let Some(x) = stack.pop() {
-        if kernels.contains(&x) {
-            continue;
-        }
         match body.op(x) {
+            _ if kernels.contains(&x) => {
+                let is_sum = facts.of_term(x).is_some_and(|l| facts.loops[l].verdict == Verdict::Reduction);
+                found = found.max(if is_sum { Inside::Sums } else { Inside::Kernels });
+            }
             Op::List | Op::If => stack.extend(body.args(x)),
-            op if op.is_loop() => return true,
+            op if op.is_loop() => return Inside::Loops,
             _ => {}
         }
     }
-    false
+    found
 }
 
-/// Writes a nest in rounds, in the place of its root. The answer: what the nest touches.
+/// Which rounds are wanted.
+struct Asked {
+    /// Those in which units run in one launch.
+    joined: bool,
+    /// Also those whose number is a sum of indices.
+    waves: bool,
+}
+
+/// Writes a nest in rounds, in the place of its root. The answer: what the nest touches, and whether units of it run in one launch.
 fn of_nest(
     body: &Body,
     program: &Program,
     facts: &Facts,
-    (target, inside): (LoopId, bool),
+    target: LoopId,
+    asked: &Asked,
     budget: &Budget,
     b: &mut term::BodyBuilder,
-) -> Option<TouchedParts> {
+) -> Option<(TouchedParts, bool)> {
     let l = facts.loops.get(target)?;
     let control = l.control.as_ref().ok()?;
     let cx = context(body, program, facts, target, budget).ok()?;
@@ -142,7 +178,7 @@ fn of_nest(
     if !reading.obstacles.is_empty() {
         return None;
     }
-    let nest = statements::nest(&cx, facts, &reading.model).ok()?;
+    let mut nest = statements::nest(&cx, facts, &reading.model).ok()?;
     // tuples of instances are told by the loops around a statement
     if nest.accesses.iter().any(|(k, a)| a.loops != nest.statements[*k].loops) {
         return None;
@@ -169,29 +205,100 @@ fn of_nest(
     }
     let indices = (0..model.loops.len()).filter_map(|l| index(l).map(|i| &i.1));
     let frame = ParamSpace::new(&model, budget, nest.values().chain(indices));
-    let deepest = nest.statements.iter().map(|s| s.loops.len()).max()?;
-    // single statements first, then the bodies of loops, the inner ones first
-    for depth in (2..=deepest + 1).rev() {
-        let Some(cut) = cut(body, &model, &nest, &frame, depth) else { continue };
-        if let Some(times) = search::times(&cut, &frame, body) {
-            // waves in every round of another loop are too many launches of too little
-            let is_wave = |t: &Time| matches!(t, Time::At(f) if f.iter().filter(|f| **f != 0).count() > 1);
-            if inside && times.times.iter().any(is_wave) {
+    let reader = Reader { body, model: &model, frame: &frame, root: l.term };
+    // numbers of an iteration in the cells they go to, where that gives rounds, else by themselves
+    if let Some(cells) = cells::in_memory(body, &model, &mut nest, &frame) {
+        if let Some(joined) = reader.rounds(&nest, &cells, asked, b) {
+            return Some((parts, joined));
+        }
+        nest = statements::nest(&cx, facts, &model).ok()?;
+    }
+    let joined = reader.rounds(&nest, &StandIns::default(), asked, b)?;
+    Some((parts, joined))
+}
+
+/// A nest as it is read.
+struct Reader<'r, 'm, 'b> {
+    body: &'r Body,
+    model: &'r Model<'m>,
+    frame: &'r ParamSpace<'m, 'b>,
+    root: TermId,
+}
+
+impl Reader<'_, '_, '_> {
+    /// Writes the rounds of a nest. The answer: whether units of it run in one launch.
+    fn rounds(
+        &self,
+        nest: &Nest,
+        cells: &StandIns,
+        asked: &Asked,
+        b: &mut term::BodyBuilder,
+    ) -> Option<bool> {
+        let Reader { body, model, frame, root } = *self;
+        let deepest = nest.statements.iter().map(|s| s.loops.len()).max()?;
+        let write = |cut: &Cut, times: &Times, b: &mut term::BodyBuilder| {
+            write::write(&Scheme { cut, times, cells, frame, body, root }, b)
+        };
+        // single statements first, then the bodies of loops, the inner ones first
+        for depth in (2..=deepest + 1).rev() {
+            let Some(cut) = cut(body, model, nest, cells, frame, depth) else { continue };
+            let Some((times, edges)) = search::times(&cut, frame) else { continue };
+            let is_wave = |t: &Time| matches!(t, Time::At(f, _) if f.iter().filter(|f| **f != 0).count() > 1);
+            if !asked.waves && times.iter().any(is_wave) {
                 return None;
             }
-            write::write(&cut, &times, &frame, body, l.term, b)?;
-            return Some(parts);
+            let joined = asked.joined.then(|| launches::together(&cut, frame, body, &times)).flatten();
+            if let Some(joined) = joined {
+                write(&cut, &joined, b)?;
+                return Some(true);
+            }
+            write(&cut, &launches::apart(&cut, body, times, &edges)?, b)?;
+            return Some(false);
         }
+        // then single statements in pieces, one loop of the nest numbering the rounds
+        let cut = cut(body, model, nest, cells, frame, deepest + 1).filter(|_| asked.joined)?;
+        for index in 0..deepest.saturating_sub(1) {
+            let Some(pieces) = split::split(&cut, frame, index) else { continue };
+            let factors = |u: &Unit| (0..u.loops.len()).map(|k| i128::from(k == index)).collect();
+            let times: Vec<Time> = pieces.units.iter().map(|u| Time::At(factors(u), 0)).collect();
+            let Some(times) = launches::together(&pieces, frame, body, &times) else { continue };
+            if times.launches.len() <= MAX_LAUNCHES {
+                write(&pieces, &times, b)?;
+                return Some(true);
+            }
+        }
+        None
     }
-    None
+}
+
+/// All that the new loops are made of.
+struct Scheme<'s, 'm, 'b> {
+    cut: &'s Cut,
+    times: &'s Times,
+    cells: &'s StandIns,
+    frame: &'s ParamSpace<'m, 'b>,
+    body: &'s Body,
+    root: TermId,
 }
 
 /// The nest cut into statements within less than `depth` loops, and bodies of loops within so many.
-fn cut(body: &Body, model: &Model<'_>, nest: &Nest, frame: &ParamSpace<'_, '_>, depth: usize) -> Option<Cut> {
+fn cut(
+    body: &Body,
+    model: &Model<'_>,
+    nest: &Nest,
+    cells: &StandIns,
+    frame: &ParamSpace<'_, '_>,
+    depth: usize,
+) -> Option<Cut> {
     let mut units: Vec<Unit> = Vec::new();
     let mut of: Vec<usize> = Vec::new();
     for s in &nest.statements {
         let whole = s.loops.len() >= depth;
+        if !whole && cells.idle.contains(&s.term) {
+            // nothing is of it
+            of.push(usize::MAX);
+            continue;
+        }
         let loops = s.loops.get(..depth).unwrap_or(&s.loops).to_vec();
         let term = match whole {
             true => body.loop_parts(model.loops[*loops.last()?].term)?.body,

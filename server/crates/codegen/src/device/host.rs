@@ -6,6 +6,7 @@
 //! and are put in place only when everything has arrived; arrays that it only writes come back directly, since running the
 //! original loop over them again gives the same result.
 
+mod back;
 mod call;
 mod checks;
 mod given;
@@ -348,6 +349,7 @@ impl<'p> Host<'p> {
         if is_sized {
             out.push(bytes(Term::cast(SIZE, count)));
         }
+        back::extent(self, b, out);
     }
 
     /// A pointer to the first element copied.
@@ -452,7 +454,8 @@ impl<'p> Host<'p> {
             out.push(match b.staged {
                 true => {
                     let aside = Term::name(&b.staging_name);
-                    Term::head("_Aside", vec![here, there, aside, ty, bytes, Term::name(way)])
+                    let way = back::way(self, b).unwrap_or_else(|| Term::name(way));
+                    Term::head("_Aside", vec![here, there, aside, ty, bytes, way])
                 }
                 false if b.from_zero => within::array(b, [here, there, ty, bytes], way, self.element_size(b)),
                 false => Term::head("_Array", vec![here, there, ty, bytes, Term::name(way)]),

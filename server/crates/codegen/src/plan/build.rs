@@ -248,6 +248,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         if let Some(code) = threads {
             self.thread_tests(code, &mut tests);
         }
+        self.parts_back(&mut buffers, &positive, &mut tests);
         let finals = self.finals(&positive);
         let steps: Vec<Expr> = offload.walks.iter().map(|w| w.step.clone()).collect();
         let values = self.values(&dims, &buffers, &mut tests, (&finals, &steps), &support);

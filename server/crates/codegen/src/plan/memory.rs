@@ -1,12 +1,78 @@
 //! Device copies: of what, how much, in which direction.
 
-use analysis::{Buffer, Expr, Length, Offload};
-use term::{Body, Storage, SymbolId, TypeKind};
+use analysis::{Buffer, Expr, Length, Offload, Pred, Search};
+use term::{Body, Storage, SymbolId, TypeId, TypeKind};
 
 use super::build::Builder;
 use super::names::part;
 use super::support::Support;
-use super::{simplify, BufferPlan, RefusalKind, Stride, StrideSource};
+use super::{bounds, simplify, RefusalKind, Stride, StrideSource, Test, TestKind};
+
+/// A device copy of a stretch of host memory.
+#[derive(Clone, Debug)]
+pub struct BufferPlan {
+    pub symbol: SymbolId,
+    pub element: TypeId,
+    /// Bytes of one element.
+    pub element_size: u64,
+    /// Number of subscripts that reach an element.
+    pub rank: usize,
+    pub(crate) strides: Vec<StrideSource>,
+    pub read: bool,
+    pub written: bool,
+    /// Whether the kernel uses it; the host alone may, for a bound.
+    pub on_device: bool,
+    /// Whether its contents must be on the device before the launch.
+    pub copy_in: bool,
+    /// Whether a region has it for itself: the host has none.
+    pub own: bool,
+    /// Whether results are kept aside until all of them have arrived: the original loop could not run again otherwise.
+    pub staged: bool,
+    /// Whether there is room on the device from element 0 on, so that the kernel's subscripts are the program's.
+    pub from_zero: bool,
+    /// First and last element; `None`: the whole declared array.
+    pub extent: Option<(Expr, Expr)>,
+    /// First and last element that come back, where these are fewer.
+    pub back: Option<(Expr, Expr)>,
+    /// Of a region's array that may grow: the elements that are surely there at first. Of a nest in a region: the elements that
+    /// it uses, where these may have to be fetched before it runs.
+    pub(crate) part: Option<(Expr, Expr)>,
+    /// How the host finds first and last element where no expression says them.
+    pub search: Option<Search>,
+    /// Names in the host block.
+    pub first_name: String,
+    pub count_name: String,
+    pub bytes_name: String,
+    pub device_name: String,
+    pub staging_name: String,
+    pub back_name: String,
+    pub back_bytes_name: String,
+    /// Name in the kernel.
+    pub kernel_name: String,
+}
+
+impl BufferPlan {
+    /// Number of elements, if it is a known constant.
+    pub fn constant_count(&self) -> Option<i128> {
+        let (first, last) = self.extent.as_ref()?;
+        bounds::constant(last)?.checked_sub(bounds::constant(first)?)?.checked_add(1)
+    }
+    /// The element that the kernel calls 0, if it is a known constant.
+    pub(crate) fn counted_from(&self) -> Option<i128> {
+        if self.from_zero {
+            return Some(0);
+        }
+        self.constant_first()
+    }
+    /// The first element, if it is a known constant.
+    pub fn constant_first(&self) -> Option<i128> {
+        match &self.extent {
+            None if self.search.is_some() => None,
+            None => Some(0),
+            Some((first, _)) => bounds::constant(first),
+        }
+    }
+}
 
 impl<'a> Builder<'_, 'a> {
     pub(super) fn buffers(
@@ -102,6 +168,7 @@ impl<'a> Builder<'_, 'a> {
                     .extent
                     .as_ref()
                     .map(|(f, l)| (simplify::under(f, positive), simplify::under(l, positive))),
+                back: None,
                 part: None,
                 search: b.search.clone(),
                 first_name: self.host_name(&format!("{n}_first")),
@@ -109,10 +176,45 @@ impl<'a> Builder<'_, 'a> {
                 bytes_name: self.host_name(&format!("{n}_bytes")),
                 device_name: self.host_name(&format!("gpu_{n}")),
                 staging_name: self.host_name(&format!("new_{n}")),
+                back_name: String::new(),
+                back_bytes_name: String::new(),
                 kernel_name: String::new(),
             });
         }
         out
+    }
+
+    /// Settles which part of each array comes back, and what has to be tested for it.
+    pub(super) fn parts_back(
+        &mut self,
+        buffers: &mut [BufferPlan],
+        positive: &[Expr],
+        tests: &mut Vec<Test>,
+    ) {
+        for (k, b) in buffers.iter_mut().enumerate() {
+            if !b.staged || !b.on_device || b.own || b.part.is_some() {
+                continue;
+            }
+            let of = memory(self.body, self.input.offload).find(|o| o.symbol == b.symbol);
+            let Some((first, last)) = of.and_then(|o| o.written_part.as_ref()) else { continue };
+            let (first, last) = (simplify::under(first, positive), simplify::under(last, positive));
+            let all = b.extent.as_ref().map(|e| &e.1);
+            let (last, has_elements) = match (last, all) {
+                // something is used where this holds, and then something is written, too
+                (Expr::Select(c, some, _), Some(Expr::Select(used, ..))) if c == *used => (*some, true),
+                (last, _) => (last, false),
+            };
+            if b.extent.as_ref().is_some_and(|e| e.0 == first && (e.1 == last)) {
+                continue;
+            }
+            let n = crate::plan::name_part(&self.body.symbols[b.symbol].name);
+            b.back_name = self.host_name(&format!("{n}_back"));
+            b.back_bytes_name = self.host_name(&format!("{n}_back_bytes"));
+            b.back = Some((first, last));
+            if !has_elements && b.comes_back().is_some_and(|p| !simplify::follows(&p, positive)) {
+                tests.push(Test { kind: TestKind::Back(k), meets: None });
+            }
+        }
     }
 
     /// Whether an integer variable is never assigned in the whole function, so that it still says what it said where
@@ -143,6 +245,15 @@ impl<'a> Builder<'_, 'a> {
         let steady =
             |s: SymbolId| param(s) || matches!(body.types.kind(body.symbols[s].ty), TypeKind::Array { .. });
         (restricted(a) && steady(b)) || (restricted(b) && steady(a))
+    }
+}
+
+impl BufferPlan {
+    /// That the part which comes back has elements.
+    pub(crate) fn comes_back(&self) -> Option<Pred> {
+        let (first, last) = self.back.as_ref()?;
+        let minus = Expr::Mul(-1, Box::new(first.clone()));
+        Some(Pred::NonNegative(Expr::Add(vec![last.clone(), minus])))
     }
 }
 

@@ -28,7 +28,7 @@ mod values;
 pub(crate) use scalars::wrapping_kind;
 use std::collections::BTreeMap;
 
-use analysis::{ConditionKind, Expr, Facts, Offload, Param, Pred, Program, ReductionOp, Search, Step};
+use analysis::{ConditionKind, Expr, Facts, Offload, Param, Pred, Program, ReductionOp, Step};
 use base::Span;
 use term::device::AtomicOp;
 use term::{BinOp, Body, IntKind, RecordId, SymbolId, TermId, TypeId};
@@ -37,6 +37,7 @@ use crate::limits::plan_pages::LARGEST as LARGEST_FOR_PAGES;
 pub(crate) use bounds::{constant, params as expr_params, pred_params};
 pub use build::plan;
 pub use functions::{DeviceFunction, FunctionTrouble};
+pub use memory::BufferPlan;
 pub(crate) use names::{has_word, part as name_part, Namer};
 pub use refuse::{NextStep, Reason, Refusal, RefusalKind};
 pub use region::{plan_name, plan_region, region_needs, RegionPlan};
@@ -286,45 +287,6 @@ pub(crate) enum StrideSource {
     Passed(usize),
 }
 
-/// A device copy of a stretch of host memory.
-#[derive(Clone, Debug)]
-pub struct BufferPlan {
-    pub symbol: SymbolId,
-    pub element: TypeId,
-    /// Bytes of one element.
-    pub element_size: u64,
-    /// Number of subscripts that reach an element.
-    pub rank: usize,
-    pub(crate) strides: Vec<StrideSource>,
-    pub read: bool,
-    pub written: bool,
-    /// Whether the kernel uses it; the host alone may, for a bound.
-    pub on_device: bool,
-    /// Whether its contents must be on the device before the launch.
-    pub copy_in: bool,
-    /// Whether a region has it for itself: the host has none.
-    pub own: bool,
-    /// Whether results are kept aside until all of them have arrived: the original loop could not run again otherwise.
-    pub staged: bool,
-    /// Whether there is room on the device from element 0 on, so that the kernel's subscripts are the program's.
-    pub from_zero: bool,
-    /// First and last element; `None`: the whole declared array.
-    pub extent: Option<(Expr, Expr)>,
-    /// Of a region's array that may grow: the elements that are surely there at first. Of a nest in a region: the elements that
-    /// it uses, where these may have to be fetched before it runs.
-    pub(crate) part: Option<(Expr, Expr)>,
-    /// How the host finds first and last element where no expression says them.
-    pub search: Option<Search>,
-    /// Names in the host block.
-    pub first_name: String,
-    pub count_name: String,
-    pub bytes_name: String,
-    pub device_name: String,
-    pub staging_name: String,
-    /// Name in the kernel.
-    pub kernel_name: String,
-}
-
 impl Plan<'_> {
     /// The buffers the kernels use.
     pub fn device_buffers(&self) -> impl Iterator<Item = &BufferPlan> {
@@ -396,29 +358,6 @@ impl Plan<'_> {
     }
 }
 
-impl BufferPlan {
-    /// Number of elements, if it is a known constant.
-    pub fn constant_count(&self) -> Option<i128> {
-        let (first, last) = self.extent.as_ref()?;
-        bounds::constant(last)?.checked_sub(bounds::constant(first)?)?.checked_add(1)
-    }
-    /// The element that the kernel calls 0, if it is a known constant.
-    pub(crate) fn counted_from(&self) -> Option<i128> {
-        if self.from_zero {
-            return Some(0);
-        }
-        self.constant_first()
-    }
-    /// The first element, if it is a known constant.
-    pub fn constant_first(&self) -> Option<i128> {
-        match &self.extent {
-            None if self.search.is_some() => None,
-            None => Some(0),
-            Some((first, _)) => bounds::constant(first),
-        }
-    }
-}
-
 /// An invariant value, read once on the host as a 64-bit integer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HostValue {
@@ -446,6 +385,8 @@ pub struct Test {
 pub enum TestKind {
     /// The stretch holds at least one element and its size in bytes fits.
     Extent(usize),
+    /// The part of a buffer that comes back has elements.
+    Back(usize),
     /// Two buffers do not overlap.
     Apart(usize, usize),
     /// A variable does not lie inside a buffer.

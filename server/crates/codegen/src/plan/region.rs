@@ -251,6 +251,7 @@ impl<'a> Builder<'_, 'a> {
             let count = vec![last.clone(), Expr::Mul(-1, Box::new(first.clone()))];
             tests.push(Test { kind: TestKind::Holds(Pred::NonNegative(Expr::Add(count))), meets: None });
         }
+        self.parts_back(&mut buffers, &positive, &mut tests);
         let values = self.values(&[], &buffers, &mut tests, (&[], &[]), &support);
         let pointers: Vec<SymbolId> =
             region.exchanged.iter().filter(|e| !e.declared).map(|e| e.symbol).collect();

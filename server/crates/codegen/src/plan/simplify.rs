@@ -46,7 +46,7 @@ fn at_least_minus_one(e: &Expr, t: &Expr) -> bool {
 }
 
 /// Whether `p` follows from every expression of `positive` being at least 1.
-fn follows(p: &Pred, positive: &[Expr]) -> bool {
+pub(super) fn follows(p: &Pred, positive: &[Expr]) -> bool {
     match p {
         Pred::True => true,
         Pred::NonNegative(e) => {

@@ -566,7 +566,7 @@ pub(crate) fn deepest(body: &Body, offload: &Offload, target: TermId) -> usize {
     let mut params = Vec::new();
     offload.max_trips.iter().for_each(|e| super::expr_params(e, &mut params));
     for b in &offload.buffers {
-        if let Some((first, last)) = &b.extent {
+        for (first, last) in b.extent.iter().chain(&b.written_part) {
             super::expr_params(first, &mut params);
             super::expr_params(last, &mut params);
         }

@@ -23,7 +23,7 @@ impl<'a> Builder<'_, 'a> {
         exprs.extend(steps.iter().cloned());
         exprs.extend(self.input.offload.threads.iter().flat_map(|c| c.params.iter().cloned()));
         for b in buffers {
-            if let Some((first, last)) = &b.extent {
+            for (first, last) in b.extent.iter().chain(&b.back) {
                 let minus = Expr::Mul(-1, Box::new(first.clone()));
                 exprs.push(Expr::Add(vec![last.clone(), minus, Expr::Int(1)]));
             }
@@ -37,6 +37,7 @@ impl<'a> Builder<'_, 'a> {
             .iter()
             .filter_map(|t| match &t.kind {
                 TestKind::Holds(p) => Some(p.clone()),
+                TestKind::Back(k) => buffers.get(*k)?.comes_back(),
                 _ => None,
             })
             .collect();
@@ -56,7 +57,14 @@ impl<'a> Builder<'_, 'a> {
         }
         // What holds for all values that pass needs no test.
         let ranges = limited(&of_type, &risky, limit);
-        tests.retain(|t| !matches!(&t.kind, TestKind::Holds(p) if bounds::always(p, &ranges)));
+        tests.retain(|t| match &t.kind {
+            TestKind::Holds(p) => !bounds::always(p, &ranges),
+            TestKind::Back(k) => {
+                let has_elements = buffers.get(*k).and_then(BufferPlan::comes_back);
+                has_elements.is_some_and(|p| !bounds::always(&p, &ranges))
+            }
+            _ => true,
+        });
         let mut used = Vec::new();
         exprs.iter().for_each(|e| bounds::params(e, &mut used));
         for t in tests.iter() {

@@ -205,7 +205,7 @@ fn of_others() -> Vec<Planted> {
             of: lu(),
             edits: &[(
                 "        if (!lu_scaled_k_i_launch(k, n, a))\n            return 0;\n",
-                "        if (!lu_scaled_k_i_launch(k, n, a))\n            return 0;\n        if (cudaMemcpy((void *)kept, a, (size_t)n * n * sizeof(double), cudaMemcpyDeviceToHost) != cudaSuccess)\n            return 0;\n",
+                "        if (!lu_scaled_k_i_launch(k, n, a))\n            return 0;\n        if (cudaMemcpy((void *)kept, a + 1, ((size_t)n * n - 1) * sizeof(double), cudaMemcpyDeviceToHost) != cudaSuccess)\n            return 0;\n",
             ), ("lu_scaled_k_steps(int n, double *a)", "lu_scaled_k_steps(int n, double *a, double *kept)"),
                ("lu_scaled_k_steps(n, ww_gpu_a)", "lu_scaled_k_steps(n, ww_gpu_a, ww_new_a)")],
             said: "in each round of a loop",
@@ -224,10 +224,10 @@ fn of_others() -> Vec<Planted> {
             fault: "the array comes back before its kernels have run",
             of: lu(),
             edits: &[
-                ("    ok = ok && cudaMemcpy(ww_new_a, ww_gpu_a, ww_a_bytes, cudaMemcpyDeviceToHost) == cudaSuccess;\n", ""),
+                ("    ok = ok && cudaMemcpy(ww_new_a, ww_gpu_a + 1, ww_a_back_bytes,\n        cudaMemcpyDeviceToHost) == cudaSuccess;\n", ""),
                 (
                     "    ok = ok && lu_scaled_k_steps(n, ww_gpu_a);\n",
-                    "    ok = ok && cudaMemcpy(ww_new_a, ww_gpu_a, ww_a_bytes, cudaMemcpyDeviceToHost) == cudaSuccess;\n    ok = ok && lu_scaled_k_steps(n, ww_gpu_a);\n",
+                    "    ok = ok && cudaMemcpy(ww_new_a, ww_gpu_a + 1, ww_a_back_bytes, cudaMemcpyDeviceToHost) == cudaSuccess;\n    ok = ok && lu_scaled_k_steps(n, ww_gpu_a);\n",
                 ),
             ],
             said: "without a copy back",

@@ -201,3 +201,65 @@ fn what_is_the_same_to_the_bit_has_no_note() {
     let done = crate::offload(&crate::Ask::thorough(&doc), &full(&doc), &Which::Line(6)).expect("offloaded");
     assert!(done.notes.len() == 2 && done.notes[1].contains("`exp`"), "{:?}", done.notes);
 }
+
+/// Smooths with arrays that only the file can name; `others` stands behind.
+fn smoothing(others: &str) -> String {
+    format!(
+        "static double next[40], flow[40];
+void smooth(int steps, double *restrict u) {{
+    for (int t = 0; t < steps; t++) {{
+        for (int i = 0; i < 39; i++)
+            flow[i] = u[i + 1] - u[i];
+        for (int i = 1; i < 39; i++)
+            next[i] = u[i] + 0.25 * (flow[i] - flow[i - 1]);
+        for (int i = 1; i < 39; i++)
+            u[i] = next[i];
+    }}
+}}
+{others}"
+    )
+}
+
+#[test]
+fn arrays_of_the_file_that_nobody_reads_later_stay_on_the_device() {
+    check(&of(&smoothing(""), "void smooth"), 1, 1);
+    let writes =
+        "double sum(const double *a) { double s = 0.0; for (int i = 1; i < 39; i++) next[i] = a[i]; \
+                  for (int i = 1; i < 39; i++) s += next[i]; return s; }";
+    check(&of(&smoothing(writes), "void smooth"), 1, 1);
+    // one of them is read first: it comes back, and with it what it held where it is not written
+    check(&of(&smoothing("double flowed(void) { return flow[3]; }"), "void smooth"), 1, 2);
+    check(&of(&smoothing("double kept(void) { return next[3]; }"), "void smooth"), 1, 2);
+    check(&of(&smoothing("#include \"more.h\"\n"), "void smooth"), 1, 3);
+}
+
+#[test]
+fn local_arrays_come_back_as_far_as_somebody_reads_them() {
+    let text = |after: &str| {
+        format!(
+            "double steps(int rounds, double *restrict u) {{
+    double work[40];
+    for (int i = 0; i < 40; i++)
+        work[i] = 0.0;
+    for (int t = 0; t < rounds; t++) {{
+        for (int i = 1; i < 39; i++)
+            work[i] = u[i - 1] + u[i + 1];
+        for (int i = 1; i < 39; i++)
+            u[i] = 0.5 * work[i];
+    }}
+    {after}
+}}"
+        )
+    };
+    check(&of_second(&text("return 0.0;")), 1, 1);
+    check(&of_second(&text("for (int i = 0; i < 40; i++) work[i] = u[i]; return work[7];")), 1, 1);
+    check(&of_second(&text("return work[7];")), 1, 2);
+}
+
+/// The report of the loop around the others.
+fn of_second(code: &str) -> VerifyReport {
+    let line = code.lines().position(|l| l.contains("int t = 0")).expect("the loop") as u32 + 1;
+    let report = report(code, line);
+    assert_eq!(report.outcome, Outcome::Same, "{report:#?}");
+    report
+}

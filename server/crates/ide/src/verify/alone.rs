@@ -56,11 +56,12 @@ pub(super) fn alone(view: &FunctionView, id: analysis::LoopId, host: &front::Uni
     }
     let uses = Uses::of(body, term)?;
     let live = analysis::live_out(body, view.doc.program(), &view.facts, id);
+    let unread = unread(view, term);
     let role = |s: SymbolId| {
         let symbol = &body.symbols[s];
         let own = symbol.is_own_scalar();
         let replaced = view.of(id).privates.iter().any(|p| p.symbol == s && !p.kept);
-        let dead = replaced || own && !live.contains(&s);
+        let dead = replaced || own && !live.contains(&s) || unread.contains(&s);
         match (uses.kept.contains(&s), is_scalar(body, symbol)) {
             (true, _) => Role::Kept,
             // it stays where it is
@@ -104,6 +105,14 @@ pub(super) fn alone(view: &FunctionView, id: analysis::LoopId, host: &front::Uni
         g.dead = roles.iter().any(is_dead);
     }
     Ok(Alone { original, rewritten, item, signature })
+}
+
+/// Arrays that an offload of the loop leaves in any state.
+fn unread(view: &FunctionView, term: TermId) -> Vec<SymbolId> {
+    let (unknown, cancel) = (analysis::FileArrays::default(), &view.ask.cancel);
+    let file = crate::file_arrays::of(view.doc, cancel, &std::cell::Cell::new(0)).unwrap_or(&unknown);
+    let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, cancel.clone());
+    analysis::unread_after(view.body(), view.doc.program(), term, file, &budget)
 }
 
 /// Whether the loop alone is analyzed and rewritten as it is in its function, so that the kernel and its host text rest on

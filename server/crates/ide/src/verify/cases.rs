@@ -11,8 +11,8 @@ use super::rounding::Sums;
 use super::sides::Sides;
 use super::transfers::{Places, Written};
 use super::{
-    alone, bodies, fused, inputs, native, promised, runtime, too_large, Trial, VerifyCase, VerifyOptions,
-    GENTLE_SIZES, SIZES,
+    alone, bodies, fused, inputs, mark_unread, native, promised, runtime, too_large, Trial, VerifyCase,
+    VerifyOptions, GENTLE_SIZES, SIZES,
 };
 use crate::function_view::FunctionView;
 use crate::limits::verify_cases::{ALL_RUNS, ENOUGH, GENTLE};
@@ -198,11 +198,12 @@ impl Both<'_> {
         let offloaded = Program::of(rewritten.chain(doc.other_bodies()));
         let original = Program::of(bodies(doc.unit()).chain(doc.other_bodies()));
         let rounded = self.sums.as_ref().is_some_and(|s| s.may_decide(&original, &body.name));
-        let signature = inputs::signature(body).map_err(|why| Failed {
+        let mut signature = inputs::signature(body).map_err(|why| Failed {
             why: format!("Nothing was compared, because {why}."),
             because: Some(why),
             is_of_function: true,
         })?;
+        mark_unread(&mut signature, doc, body, cancel);
         let (names, values) = inputs::stand_ins(&original, body);
         let outer_integers = self.outer_integers(&signature, &values)?;
         let mut wider = signature.clone();

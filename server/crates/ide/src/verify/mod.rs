@@ -25,8 +25,9 @@ pub use native::{Natively, Trial};
 pub(crate) use smaller::{changed_words, smaller};
 pub use transfers::{all_transferred, At, Transferred};
 
-use base::Budget;
+use base::{Budget, CancelToken};
 use simulate::Program;
+use term::Body;
 
 use self::sides::{Sides, Skip};
 use crate::check::{Findings, LoopFinding};
@@ -352,6 +353,14 @@ fn or_nothing(input: &str) -> &str {
     }
 }
 
+/// Notes the arrays of the file that nobody reads after the function: an offload may leave them in any state.
+fn mark_unread(signature: &mut inputs::Signature, doc: &Doc, body: &Body, cancel: &CancelToken) {
+    let known = crate::file_arrays::of(doc, cancel, &std::cell::Cell::new(0));
+    for g in &mut signature.globals {
+        g.dead |= known.is_some_and(|k| k.is_unread_after(body, &g.name));
+    }
+}
+
 /// Whether two texts of one program compute the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Sameness {
@@ -435,10 +444,13 @@ pub(crate) fn same_but(view: &FunctionView, beside: &Beside, how: How, options: 
     if steps.left() == 0 {
         return Sameness::NotTried(ALL_TAKEN.to_owned());
     }
-    let signature = match inputs::signature(body) {
+    let mut signature = match inputs::signature(body) {
         Ok(s) => s,
         Err(why) => return Sameness::NotTried(format!("{why}.")),
     };
+    if !kernels.is_empty() {
+        mark_unread(&mut signature, doc, body, cancel);
+    }
     let mut offloaded = Program::of(bodies(host).chain(doc.other_bodies()));
     for u in kernels {
         offloaded.add_kernels(bodies(u));

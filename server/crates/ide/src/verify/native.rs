@@ -122,18 +122,25 @@ impl<'a> Collector<'a> {
             return;
         }
         let scalars = |l: &Layout| l.leaves.iter().map(|&(at, k)| (at as usize, k)).collect();
-        let left = |o| {
+        let left = |o, dead: bool| {
             let mut left = heap.snapshot(o);
+            // what nobody looks at may be left in any state
+            if dead {
+                left.init.fill(0);
+            }
             forget_addresses(&heap, &mut left);
             left
         };
+        let dead =
+            std::iter::repeat_n(false, buffers.len()).chain(self.signature.globals.iter().map(|g| g.dead));
         let places = all
             .zip(buffers.iter().chain(&globals))
-            .map(|(c, &o)| MemoryPiece {
+            .zip(dead)
+            .map(|((c, &o), dead)| MemoryPiece {
                 name: c.name.to_string(),
                 scalars: scalars(&c.layout),
                 bytes: c.layout.bytes.max(1) as usize,
-                left: left(o),
+                left: left(o, dead),
             })
             .collect();
         let value = match out.value {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
-use super::{memory, trouble, Found, Walk};
+use super::{memory, trouble, Found, Life, Use, Walk};
 use crate::flow::counted_loop::has_jump;
 use crate::flow::liveness;
 use crate::{Buffer, Exchanged, Expr, RegionArray, RegionScalar, RegionTroubleKind, Surely};
@@ -107,6 +107,7 @@ impl<'a> Walk<'a> {
         &mut self,
         statements: &[TermId],
         wanted: &BTreeSet<SymbolId>,
+        lives: &FxHashMap<SymbolId, Life>,
     ) -> Found<Vec<RegionArray>> {
         let body = self.body;
         let (mut out, mut new) = (Vec::new(), Vec::new());
@@ -132,36 +133,11 @@ impl<'a> Walk<'a> {
                 // nothing is surely used under this name, and what is used is fetched
                 (true, _) if is_exchanged => self.no_part(),
                 (true, _) => return trouble(RegionTroubleKind::Part(s), statements[0]),
-                (false, [one]) => Some((*one).clone()),
-                (false, several) => {
-                    // what none of them uses may lie between an empty one and another, and of two that are the same where they
-                    // run one may not
-                    let nonempty: Vec<Surely> = several
-                        .iter()
-                        .map(|(first, last)| {
-                            let minus = Expr::Mul(-1, Box::new(first.clone()));
-                            Surely::Positive(Expr::Add(vec![last.clone(), minus, Expr::Int(1)]))
-                        })
-                        .collect();
-                    new.extend(nonempty);
-                    let distinct = |of: Vec<Expr>, several: fn(Vec<Expr>) -> Expr| {
-                        let mut all: Vec<Expr> = Vec::new();
-                        for e in of {
-                            if !all.contains(&e) {
-                                all.push(e);
-                            }
-                        }
-                        match all.len() {
-                            1 => all.swap_remove(0),
-                            _ => several(all),
-                        }
-                    };
-                    let last = |e: &&(Expr, Expr)| end(&e.0, &e.1).clone();
-                    Some((
-                        distinct(several.iter().map(|e| e.0.clone()).collect(), Expr::Min),
-                        distinct(several.iter().map(last).collect(), Expr::Max),
-                    ))
-                }
+                (false, parts) => Some(together(parts, &mut new)),
+            };
+            let written_part = match &extent {
+                Some(all) if !is_exchanged => written_part(uses, &mut new).filter(|w| w != all),
+                _ => None,
             };
             let writes = |b: &Buffer| b.wholly_written && is_same_part(&b.extent, &extent);
             let covers =
@@ -173,18 +149,34 @@ impl<'a> Walk<'a> {
                 written,
                 wholly_written: covers && self.exchanged.is_empty(),
                 extent,
+                written_part,
                 ..first.buffer.clone()
             };
             // what nobody has set before needs not be there
             let private = self.is_private(statements, s);
             let kept = !private.is_some_and(|once| once || buffer.wholly_written);
             let wholly_written = buffer.wholly_written || private == Some(true);
-            let buffer = Buffer { wholly_written, ..buffer };
-            out.push(RegionArray { buffer, kept, own: false });
+            let array = RegionArray { buffer: Buffer { wholly_written, ..buffer }, kept, own: false };
+            out.push(self.as_it_lives(array, lives.get(&s)));
         }
         self.add_sure(new);
         out.extend(self.held(statements)?);
         Ok(out)
+    }
+
+    /// An array of which nothing comes back that nobody reads, and nothing is brought that is written there first.
+    fn as_it_lives(&mut self, array: RegionArray, life: Option<&Life>) -> RegionArray {
+        let RegionArray { buffer, kept, own } = array;
+        let kept = kept && life.is_none_or(|l| l.after);
+        let wholly_written = buffer.wholly_written || life.is_some_and(|l| !l.before);
+        let s = buffer.symbol;
+        let mut buffer = Buffer { wholly_written, ..buffer };
+        if !kept && wholly_written && is_whole(self.body, s) && self.tested.iter().any(|t| t.1 == s) {
+            // nothing of it is copied: all of it may be there
+            self.tested.retain(|t| t.1 != s);
+            buffer.extent = None;
+        }
+        RegionArray { buffer, kept, own }
     }
 
     /// A part of an exchanged array without elements, where that of another begins.
@@ -298,6 +290,47 @@ fn variable_lengths(body: &Body, mut ty: TypeId, out: &mut Vec<TermId>) {
         }
         ty = of;
     }
+}
+
+/// First and last element of several parts together, of each of which has to be made sure that it has elements.
+fn together(parts: &[&(Expr, Expr)], sure: &mut Vec<Surely>) -> (Expr, Expr) {
+    if let [one] = parts {
+        return (*one).clone();
+    }
+    // what none of them uses may lie between an empty one and another, and of two that are the same where they run one may not
+    sure.extend(parts.iter().map(|(first, last)| {
+        let minus = Expr::Mul(-1, Box::new(first.clone()));
+        Surely::Positive(Expr::Add(vec![last.clone(), minus, Expr::Int(1)]))
+    }));
+    let distinct = |of: Vec<Expr>, several: fn(Vec<Expr>) -> Expr| {
+        let mut all: Vec<Expr> = Vec::new();
+        for e in of {
+            if !all.contains(&e) {
+                all.push(e);
+            }
+        }
+        match all.len() {
+            1 => all.swap_remove(0),
+            _ => several(all),
+        }
+    };
+    let last = |e: &&(Expr, Expr)| end(&e.0, &e.1).clone();
+    (
+        distinct(parts.iter().map(|e| e.0.clone()).collect(), Expr::Min),
+        distinct(parts.iter().map(last).collect(), Expr::Max),
+    )
+}
+
+/// First and last element that any of the uses may write, where each of those that write is known.
+fn written_part(uses: &[Use], sure: &mut Vec<Surely>) -> Option<(Expr, Expr)> {
+    let mut parts: Vec<&(Expr, Expr)> = Vec::new();
+    for u in uses.iter().filter(|u| u.buffer.written) {
+        let part = u.buffer.written_part.as_ref().or(u.buffer.extent.as_ref()).filter(|_| u.is_sure)?;
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    (!parts.is_empty()).then(|| together(&parts, sure))
 }
 
 /// The last element of a part that is not empty.

@@ -20,11 +20,20 @@ use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::flow::effects::Effects;
 use crate::flow::liveness::Liveness;
+use crate::offload::live::{lives, FileArrays, Life};
 use crate::offload::touched::TouchedParts;
 use crate::{
     Buffer, Condition, Expr, Facts, LoopId, Offload, Param, Program, Region, RegionTrouble,
     RegionTroubleKind, Surely,
 };
+
+/// What is known besides the function as the offload reads it.
+#[derive(Clone, Copy, Debug)]
+pub struct RegionGiven<'a> {
+    pub written: &'a written::Written,
+    /// Of the file that the function stands in.
+    pub file: &'a FileArrays,
+}
 
 type Found<T> = Result<T, RegionTrouble>;
 
@@ -40,7 +49,7 @@ pub(crate) fn region(
     facts: &Facts,
     statements: &[TermId],
     nests: &[(LoopId, Offload)],
-    known: &FxHashMap<TermId, TouchedParts>,
+    given: RegionGiven<'_>,
     budget: &Budget,
 ) -> Found<Region> {
     let Some(&first) = statements.first() else { return trouble(RegionTroubleKind::NoNest, body.root) };
@@ -57,7 +66,8 @@ pub(crate) fn region(
             _ => None,
         }));
     }
-    let mut walk = Walk { written, declared, ..Walk::new(body, program, facts, nests, known, budget) };
+    let mut walk =
+        Walk { written, declared, ..Walk::new(body, program, facts, nests, &given.written.touched, budget) };
     for &t in statements {
         walk.host(t, 0)?;
     }
@@ -88,7 +98,8 @@ pub(crate) fn region(
     if let Some((s, t)) = declares {
         return trouble(RegionTroubleKind::DeclaresFor(s), t);
     }
-    let arrays = walk.arrays(statements, &wanted)?;
+    let lives = lives(body, program, statements, &wanted, given.file, budget).unwrap_or_default();
+    let arrays = walk.arrays(statements, &wanted, &lives)?;
     let live = Liveness::new(body, budget);
     let scalars = walk.scalars(statements, &live)?;
     let exchanged = walk.exchanged(statements, &live)?;
@@ -216,6 +227,7 @@ impl<'a> Walk<'a> {
     }
 
     fn is_fixed_buffer(&self, b: &Buffer) -> bool {
-        b.extent.as_ref().is_none_or(|(f, l)| self.is_fixed_expr(f) && self.is_fixed_expr(l))
+        let parts = b.extent.iter().chain(&b.written_part);
+        parts.into_iter().all(|(f, l)| self.is_fixed_expr(f) && self.is_fixed_expr(l))
     }
 }

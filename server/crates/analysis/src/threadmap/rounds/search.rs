@@ -1,22 +1,15 @@
 //! Which times: forms in the order of their cost, until every dependence is kept.
 
 use rustc_hash::FxHashMap;
-use term::Body;
 
 use super::{Cut, Dependence, Time, Unit};
 use crate::algebra::poly::Domain;
 use crate::limits::threadmap_rounds::{MAX_TRIED, MAX_UNITS};
 use crate::threadmap::sets::{ParamSpace, Part};
 
-/// The times of all units, and in which order they run in a round. Units of one place run as one.
-pub(super) struct Times {
-    pub times: Vec<Time>,
-    pub places: Vec<usize>,
-}
-
 /// How a dependence stands to two times.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kept {
+pub(super) enum Kept {
     /// Some of it would go back in time.
     Not,
     /// All of it goes to a later round.
@@ -38,9 +31,11 @@ fn choices(unit: &Unit) -> Vec<Choice> {
         for &(k, f) in factors {
             out[k] = f;
         }
-        Time::At(out)
+        Time::At(out, 0)
     };
     let mut out: Vec<Choice> = (0..n).map(|k| Choice { time: form(&[(k, 1)]), cost: 0 }).collect();
+    // backwards: what is substituted from the last one on
+    out.extend((0..n).map(|k| Choice { time: form(&[(k, -1)]), cost: 3 }));
     out.push(Choice { time: Time::First, cost: 2 });
     out.push(Choice { time: Time::Last, cost: 2 });
     for a in 0..n {
@@ -51,7 +46,7 @@ fn choices(unit: &Unit) -> Vec<Choice> {
     }
     for (factors, cost) in [([1, 1, 1], 6), ([2, 1, 1], 7), ([4, 2, 1], 7)] {
         if n == 3 {
-            out.push(Choice { time: Time::At(factors.to_vec()), cost });
+            out.push(Choice { time: Time::At(factors.to_vec(), 0), cost });
         }
     }
     out.sort_by_key(|c| c.cost);
@@ -72,7 +67,8 @@ struct Search<'a, 'm, 'b> {
 }
 
 /// The cheapest times that keep every dependence.
-pub(super) fn times(cut: &Cut, frame: &ParamSpace<'_, '_>, body: &Body) -> Option<Times> {
+/// With them the pairs of units of which the one has to come before the other in a round.
+pub(super) fn times(cut: &Cut, frame: &ParamSpace<'_, '_>) -> Option<(Vec<Time>, Vec<(usize, usize)>)> {
     if cut.units.len() > MAX_UNITS {
         return None;
     }
@@ -91,11 +87,8 @@ pub(super) fn times(cut: &Cut, frame: &ParamSpace<'_, '_>, body: &Body) -> Optio
     let edges = search.within(&chosen)?;
     let times: Vec<Time> = chosen.iter().zip(&search.choices).map(|(&c, all)| all[c].time.clone()).collect();
     // rounds there must be
-    if !times.iter().any(|t| matches!(t, Time::At(_))) {
-        return None;
-    }
-    let places = places(cut, body, &times, &edges)?;
-    Some(Times { times, places })
+    let any = times.iter().any(|t| matches!(t, Time::At(..)));
+    any.then_some((times, edges))
 }
 
 impl Search<'_, '_, '_> {
@@ -165,7 +158,7 @@ impl Search<'_, '_, '_> {
         let d = &self.cut.dependences[k];
         let times = [&self.choices[d.from][from].time, &self.choices[d.to][to].time];
         let kept = match times {
-            [Time::At(a), Time::At(b)] => self.compared(d, a, b).ok()?,
+            [Time::At(a, x), Time::At(b, y)] => compared(self.cut, self.frame, d, (a, *x), (b, *y)).ok()?,
             [a, b] if a == b => Kept::Within,
             [Time::First, _] | [_, Time::Last] => Kept::Later,
             _ => Kept::Not,
@@ -173,35 +166,53 @@ impl Search<'_, '_, '_> {
         self.known.insert((k, from, to), kept);
         Some(kept)
     }
+}
 
-    fn compared(&self, d: &Dependence, a: &[i128], b: &[i128]) -> poly::Result<Kept> {
-        let row = |at: usize, unit: usize, factors: &[i128]| -> poly::Result<poly::Row> {
-            let unit = &self.cut.units[unit];
-            let always = Domain::always();
-            let part = Part { domain: &always, loops: &unit.loops, first: d.first[at] };
-            let mut out = poly::Row::constant(0);
-            for ((v, &f), &sign) in unit.values.iter().zip(factors).zip(&unit.signs) {
-                let one = self.frame.linear_row(v, &part)?;
-                let one = one.checked_scale(f * sign).ok_or(poly::Error::Overflow("a time"))?;
-                out = out.checked_add(&one).ok_or(poly::Error::Overflow("a time"))?;
-            }
-            Ok(out)
-        };
-        let (from, to) = (row(0, d.from, a)?, row(1, d.to, b)?);
-        let apart = to.checked_sub(&from).ok_or(poly::Error::Overflow("a difference"))?;
-        let back = from.checked_sub(&to).ok_or(poly::Error::Overflow("a difference"))?;
-        let before = poly::Row { constant: back.constant - 1, ..back };
-        let budget = self.frame.budget;
-        if !d.pairs.constrain(0, &[poly::Constraint::ge(before)], budget)?.is_empty(budget)? {
-            return Ok(Kept::Not);
+/// How much later a dependence's end is than its beginning.
+pub(super) fn apart(
+    cut: &Cut,
+    frame: &ParamSpace<'_, '_>,
+    d: &Dependence,
+    a: (&[i128], i128),
+    b: (&[i128], i128),
+) -> poly::Result<poly::Row> {
+    let row = |at: usize, unit: usize, (factors, by): (&[i128], i128)| -> poly::Result<poly::Row> {
+        let unit = &cut.units[unit];
+        let always = Domain::always();
+        let part = Part { domain: &always, loops: &unit.loops, first: d.first[at] };
+        let mut out = poly::Row::constant(by);
+        for ((v, &f), &sign) in unit.values.iter().zip(factors).zip(&unit.signs) {
+            let one = frame.linear_row(v, &part)?;
+            let one = one.checked_scale(f * sign).ok_or(poly::Error::Overflow("a time"))?;
+            out = out.checked_add(&one).ok_or(poly::Error::Overflow("a time"))?;
         }
-        let here = d.pairs.constrain(0, &[poly::Constraint::eq(apart)], budget)?;
-        Ok(if here.is_empty(budget)? { Kept::Later } else { Kept::Within })
+        Ok(out)
+    };
+    let (from, to) = (row(0, d.from, a)?, row(1, d.to, b)?);
+    to.checked_sub(&from).ok_or(poly::Error::Overflow("a difference"))
+}
+
+/// How a dependence stands to the times of its ends: factors, and a number of rounds more.
+pub(super) fn compared(
+    cut: &Cut,
+    frame: &ParamSpace<'_, '_>,
+    d: &Dependence,
+    a: (&[i128], i128),
+    b: (&[i128], i128),
+) -> poly::Result<Kept> {
+    let apart = apart(cut, frame, d, a, b)?;
+    let back = apart.checked_scale(-1).ok_or(poly::Error::Overflow("a difference"))?;
+    let before = poly::Row { constant: back.constant - 1, ..back };
+    let budget = frame.budget;
+    if !d.pairs.constrain(0, &[poly::Constraint::ge(before)], budget)?.is_empty(budget)? {
+        return Ok(Kept::Not);
     }
+    let here = d.pairs.constrain(0, &[poly::Constraint::eq(apart)], budget)?;
+    Ok(if here.is_empty(budget)? { Kept::Later } else { Kept::Within })
 }
 
 /// A number for each of so many, such that every edge leads to a greater one; the first come first. `None`: there is a circle.
-fn order(count: usize, edges: &[(usize, usize)]) -> Option<Vec<usize>> {
+pub(super) fn order(count: usize, edges: &[(usize, usize)]) -> Option<Vec<usize>> {
     let mut out = vec![usize::MAX; count];
     for place in 0..count {
         let ready = |k: &usize| {
@@ -211,28 +222,4 @@ fn order(count: usize, edges: &[(usize, usize)]) -> Option<Vec<usize>> {
         out[next] = place;
     }
     Some(out)
-}
-
-/// In which order the units run in a round; those that say the same of cells that are apart are one.
-fn places(cut: &Cut, body: &Body, times: &[Time], edges: &[(usize, usize)]) -> Option<Vec<usize>> {
-    let count = cut.units.len();
-    let mut one: Vec<usize> = (0..count).collect();
-    let joined =
-        |one: &[usize]| -> Vec<(usize, usize)> { edges.iter().map(|&(a, b)| (one[a], one[b])).collect() };
-    for b in 1..count {
-        let like = |&a: &usize| {
-            let (u, v) = (&cut.units[a], &cut.units[b]);
-            times[a] == times[b] && u.indices == v.indices && u.signs == v.signs && body.same(u.term, v.term)
-        };
-        let Some(a) = (0..b).find(like) else { continue };
-        let mut with = one.clone();
-        with[b] = with[a];
-        let edges = joined(&with);
-        let apart = !edges.iter().any(|e| e.0 == e.1);
-        if apart && order(count, &edges).is_some() {
-            one = with;
-        }
-    }
-    let places = order(count, &joined(&one))?;
-    Some(one.iter().map(|&k| places[k]).collect())
 }

@@ -3,18 +3,17 @@
 //! isl finds bounds and conditions (`poly::scan`); what runs are copies of the nest's own statements with the indices'
 //! values in their place. Sums that a type of the program might not hold are computed in `long long`.
 
+use base::Budget;
 use rustc_hash::FxHashMap;
-use term::{
-    BinOp, Body, BodyBuilder, IntKind, Op, Origin, Storage, Symbol, SymbolId, Term, TermId, TypeId, UnOp,
-};
+use term::{BinOp, Body, BodyBuilder, IntKind, Op, Origin, Storage, Symbol, SymbolId, Term, TermId, TypeId};
 
-use super::search::Times;
-use super::{Cut, Time, Unit};
+use super::cells::StandIns;
+use super::launches::{Launch, Member, Times};
+use super::{Cut, Scheme, Time, Unit};
 use crate::algebra::poly::VarKind;
 use crate::limits::threadmap_rounds::MAX_RUNS;
 use crate::threadmap::sets::ParamSpace;
-use crate::Param;
-use poly::{Ast, Comparison, Constraint, Expr, Map, MapSpace, Row, Set, Shape};
+use poly::{Ast, Constraint, Expr, Map, MapSpace, Row, Set, Shape};
 
 /// What stands before the indices in a time: before, in or behind all rounds; the round; the place in it.
 const PHASE: usize = 0;
@@ -23,32 +22,20 @@ const PLACE: usize = 2;
 const INDICES: usize = 3;
 
 /// Puts the loops in the place of the nest's root.
-pub(super) fn write(
-    cut: &Cut,
-    times: &Times,
-    frame: &ParamSpace<'_, '_>,
-    body: &Body,
-    root: TermId,
-    b: &mut BodyBuilder,
-) -> Option<()> {
-    // those that run as one are scanned as one
-    let mut groups: Vec<(usize, Set)> = Vec::new();
-    for (k, unit) in cut.units.iter().enumerate() {
-        match groups.iter_mut().find(|g| times.places[g.0] == times.places[k]) {
-            Some(g) => {
-                let all = g.1.union(&unit.instances, frame.budget).ok()?;
-                g.1 = all.coalesce(frame.budget).ok()?;
-            }
-            None => groups.push((k, unit.instances.clone())),
-        }
+pub(super) fn write(scheme: &Scheme<'_, '_, '_>, b: &mut BodyBuilder) -> Option<()> {
+    let Scheme { cut, times, cells, frame, body, root } = *scheme;
+    let mut orders: Vec<Vec<usize>> = vec![Vec::new(); cut.units.len()];
+    for m in times.launches.iter().flat_map(|l| &l.members) {
+        m.units.iter().for_each(|&u| orders[u].clone_from(&m.at));
     }
-    let orders: Vec<Vec<usize>> = cut.units.iter().zip(&times.times).map(|(u, t)| inner(u, t)).collect();
     let writer = Writer {
         b,
         body,
         cut,
         times,
+        cells,
         orders: &orders,
+        joined: Vec::new(),
         params: frame.params.iter().map(|&p| frame.model.vars.kind(p).clone()).collect(),
         like: root,
         counters: FxHashMap::default(),
@@ -56,39 +43,104 @@ pub(super) fn write(
         settled: None,
         runs: 0,
     };
-    let steep = |t: &Time| matches!(t, Time::At(f) if f.iter().any(|f| *f > 1));
-    match (groups.as_slice(), times.times.iter().any(steep)) {
-        ([one], true) => wave(one, frame, writer),
+    let steep = |t: &Time| matches!(t, Time::At(f, _) if f.iter().any(|f| *f > 1));
+    match (times.launches.as_slice(), times.times.iter().any(steep)) {
+        ([Launch { members }], true) => match members.as_slice() {
+            [one] => wave(one, frame, writer),
+            _ => None,
+        },
         (_, true) => None,
-        (groups, false) => exact(groups, frame, writer),
+        (launches, false) => exact(launches, frame, writer),
     }
 }
 
+/// All instances of a member.
+fn instances(cut: &Cut, member: &Member, budget: &Budget) -> Option<Set> {
+    let mut units = member.units.iter();
+    let mut all = cut.units.get(*units.next()?)?.instances.clone();
+    for &k in units {
+        all = all.union(&cut.units[k].instances, budget).ok()?;
+    }
+    all.coalesce(budget).ok()
+}
+
+/// What one thread of a launch does: the members, each where its condition on the round and the launch's indices holds.
+#[derive(Clone)]
+struct Joined {
+    leader: usize,
+    members: Vec<(usize, Expr)>,
+}
+
 /// Loops with isl's own bounds.
-fn exact(groups: &[(usize, Set)], frame: &ParamSpace<'_, '_>, mut writer: Writer<'_, '_>) -> Option<()> {
+fn exact(launches: &[Launch], frame: &ParamSpace<'_, '_>, mut writer: Writer<'_, '_>) -> Option<()> {
     let (budget, cut, times) = (frame.budget, writer.cut, writer.times);
     let outs = INDICES + writer.orders.iter().map(Vec::len).max().unwrap_or(0);
     let mut schedules = Vec::new();
-    for (k, instances) in groups {
-        let (unit, n) = (&cut.units[*k], cut.units[*k].loops.len());
+    let map = |n: usize, rows: Vec<Row>, domain: &Set| {
+        let equal = rows.into_iter().enumerate().map(|(o, r)| Constraint::eq(r.dim(n + o, -1)));
+        let equal: Vec<Constraint> = equal.collect();
+        let space = MapSpace { params: frame.params.len(), ins: n, outs: equal.len() };
+        let map = Map::from_constraints(space, 0, &equal, budget).ok()?;
+        map.intersect_domain(domain, budget).ok()
+    };
+    for (place, launch) in launches.iter().enumerate() {
         let mut rows = vec![Row::constant(0); outs];
-        rows[PHASE].constant = match &times.times[*k] {
+        rows[PLACE].constant = place as i128;
+        let leader = launch.members.get(launch.leader())?;
+        let &first = leader.units.first()?;
+        rows[PHASE].constant = match &times.times[first] {
             Time::First => -1,
-            Time::At(factors) => {
-                rows[ROUND] = round(unit, factors);
-                0
-            }
+            Time::At(..) => 0,
             Time::Last => 1,
         };
-        rows[PLACE].constant = times.places[*k] as i128;
-        for (at, &d) in writer.orders[*k].iter().enumerate() {
-            rows[INDICES + at] = Row::constant(0).dim(d, 1);
+        if !launch.is_joined() {
+            let (unit, n) = (&cut.units[first], cut.units[first].loops.len());
+            if let Time::At(factors, by) = &times.times[first] {
+                rows[ROUND] = Row { constant: *by, ..round(unit, factors) };
+            }
+            for (at, &d) in leader.at.iter().enumerate() {
+                rows[INDICES + at] = Row::constant(0).dim(d, 1);
+            }
+            schedules.push((first, map(n, rows, &unit.instances)?));
+            continue;
         }
-        let equal: Vec<Constraint> =
-            rows.into_iter().enumerate().map(|(o, r)| Constraint::eq(r.dim(n + o, -1))).collect();
-        let space = MapSpace { params: frame.params.len(), ins: n, outs };
-        let map = Map::from_constraints(space, 0, &equal, budget).ok()?;
-        schedules.push((*k, map.intersect_domain(instances, budget).ok()?));
+        // tuples of the round and the indices of the launch
+        let n = 1 + leader.at.len();
+        let mut images = Vec::new();
+        let mut all: Option<Set> = None;
+        for m in &launch.members {
+            let &k = m.units.first()?;
+            let unit = &cut.units[k];
+            let mut rows = vec![Row::constant(0)];
+            if let Time::At(factors, by) = &times.times[k] {
+                rows[0] = Row { constant: *by, ..round(unit, factors) };
+            }
+            rows.extend(m.at.iter().map(|&d| Row::constant(0).dim(d, 1)));
+            let image = map(unit.loops.len(), rows, &instances(cut, m, budget)?)?;
+            let image = image.range(budget).ok()?.coalesce(budget).ok()?;
+            all = Some(match all {
+                Some(all) => all.union(&image, budget).ok()?,
+                None => image.clone(),
+            });
+            images.push((k, image));
+        }
+        let all = all?.simple_hull(budget).ok()?;
+        let known = all.dims_to_params(n, budget).ok()?;
+        let known = known.intersect(&frame.context(n, &[]).ok()?, budget).ok()?;
+        let condition = |image: &Set| {
+            let asked = image.dims_to_params(n, budget).ok()?;
+            asked.condition(&known, budget).ok()
+        };
+        let mut members = Vec::new();
+        for (k, image) in &images {
+            members.push((*k, condition(image)?));
+        }
+        for at in 0..n {
+            let to = if at == 0 { ROUND } else { INDICES + at - 1 };
+            rows[to] = Row::constant(0).dim(at, 1);
+        }
+        schedules.push((cut.units.len() + writer.joined.len(), map(n, rows, &all)?));
+        writer.joined.push(Joined { leader: first, members });
     }
     let statements: Vec<poly::Statement<'_>> =
         schedules.iter().map(|(id, schedule)| poly::Statement { id: *id, schedule }).collect();
@@ -105,10 +157,11 @@ fn exact(groups: &[(usize, Set)], frame: &ParamSpace<'_, '_>, mut writer: Writer
 
 /// Loops over the whole ranges of the round and of the other indices, and a condition inside: exact bounds of steep rounds divide,
 /// and say less to who reads them.
-fn wave((k, instances): &(usize, Set), frame: &ParamSpace<'_, '_>, mut writer: Writer<'_, '_>) -> Option<()> {
+fn wave(member: &Member, frame: &ParamSpace<'_, '_>, mut writer: Writer<'_, '_>) -> Option<()> {
     let budget = frame.budget;
+    let (k, instances) = (member.units.first()?, &instances(writer.cut, member, budget)?);
     let (unit, order) = (&writer.cut.units[*k], &writer.orders[*k]);
-    let Time::At(factors) = &writer.times.times[*k] else { return None };
+    let Time::At(factors, _) = &writer.times.times[*k] else { return None };
     let (n, params) = (unit.loops.len(), frame.params.len());
     let settled = (0..n).find(|d| !order.contains(d))?;
     // tuples of the round, the other indices
@@ -166,36 +219,27 @@ fn round(unit: &Unit, factors: &[i128]) -> Row {
     dims.fold(Row::constant(0), |row, (d, (f, sign))| row.dim(d, f * sign))
 }
 
-/// The indices that the loops inside of a round go through: those that the round's number does not settle.
-fn inner(unit: &Unit, time: &Time) -> Vec<usize> {
-    let n = unit.loops.len();
-    match time {
-        Time::First | Time::Last => (0..n).collect(),
-        Time::At(factors) => {
-            let settled = factors.iter().rposition(|f| *f == 1);
-            (0..n).filter(|k| Some(*k) != settled).collect()
-        }
-    }
-}
-
-struct Writer<'a, 'b> {
-    b: &'b mut BodyBuilder,
+pub(super) struct Writer<'a, 'b> {
+    pub(super) b: &'b mut BodyBuilder,
     body: &'a Body,
     cut: &'a Cut,
     times: &'a Times,
+    cells: &'a StandIns,
     orders: &'a [Vec<usize>],
-    params: Vec<VarKind>,
+    /// Launches of several units; their numbers come behind the units'.
+    joined: Vec<Joined>,
+    pub(super) params: Vec<VarKind>,
     like: TermId,
     /// The loops' own indices, by dimension of time.
-    counters: FxHashMap<usize, SymbolId>,
-    lets: FxHashMap<usize, Expr>,
+    pub(super) counters: FxHashMap<usize, SymbolId>,
+    pub(super) lets: FxHashMap<usize, Expr>,
     /// Which index is not gone through, its value, and when there is an instance.
     settled: Option<(usize, Expr, Expr)>,
     runs: usize,
 }
 
 impl Writer<'_, '_> {
-    fn term(&mut self, op: Op, args: Vec<TermId>, ty: TypeId) -> TermId {
+    pub(super) fn term(&mut self, op: Op, args: Vec<TermId>, ty: TypeId) -> TermId {
         let span = self.b.span(self.like);
         self.b.term_from(op, args, ty, span, Origin::Made)
     }
@@ -272,14 +316,78 @@ impl Writer<'_, '_> {
         })
     }
 
-    /// One instance.
+    /// One instance, or what a thread does.
     fn run(&mut self, statement: usize, args: &[Expr]) -> Option<TermId> {
+        let args: Vec<Expr> = args.iter().map(|a| self.settle(a)).collect();
+        let Some(j) = statement.checked_sub(self.cut.units.len()) else {
+            let (mut args, settled) = (args, self.settled.clone());
+            if let Some((at, value, _)) = &settled {
+                args.insert(*at, value.clone());
+            }
+            return self.run_unit(statement, &args, settled.map(|s| s.2));
+        };
+        let mut items = Vec::new();
+        let members = self.joined.get(j)?.members.clone();
+        let params = self.params.len();
+        for (k, condition) in members {
+            let values = self.values_at(k, &args)?;
+            let mut known = true;
+            let condition = condition.with_leaves(&|e| match e {
+                Expr::Param(p) if *p >= params => args.get(*p - params).unwrap_or(e).clone(),
+                e => e.clone(),
+            });
+            if let Expr::Int(n) = condition {
+                known = n != 0;
+            }
+            let always = matches!(condition, Expr::Int(_));
+            if known {
+                items.push(self.run_unit(k, &values, (!always).then_some(condition))?);
+            }
+        }
+        Some(self.void(Op::List, items))
+    }
+
+    /// The values of a unit's indices in the thread of a launch in a round.
+    fn values_at(&self, k: usize, args: &[Expr]) -> Option<Vec<Expr>> {
+        let (unit, order) = (self.cut.units.get(k)?, self.orders.get(k)?);
+        let mut values: Vec<Option<Expr>> = vec![None; unit.loops.len()];
+        for (at, &d) in order.iter().enumerate() {
+            let value = args.get(1 + at)?;
+            // of two that are the same the simpler
+            if values[d].is_none()
+                || matches!(value, Expr::Iter(_)) && !matches!(values[d], Some(Expr::Iter(_)))
+            {
+                values[d] = Some(value.clone());
+            }
+        }
+        let open: Vec<usize> = (0..values.len()).filter(|&d| values[d].is_none()).collect();
+        if let ([d], Time::At(factors, by)) = (open.as_slice(), self.times.times.get(k)?) {
+            let mut value = args.first()?.clone();
+            if *by != 0 {
+                value = Expr::Sub(Box::new(value), Box::new(Expr::Int(*by)));
+            }
+            for (o, &f) in factors.iter().enumerate().filter(|f| f.0 != *d) {
+                let term = Box::new(values[o].clone()?);
+                value = match f * unit.signs[o] {
+                    0 => value,
+                    1 => Expr::Sub(Box::new(value), term),
+                    -1 => Expr::Add(Box::new(value), term),
+                    _ => return None,
+                };
+            }
+            let settled = factors.get(*d)? * unit.signs[*d];
+            if settled.abs() != 1 {
+                return None;
+            }
+            values[*d] = Some(if settled < 0 { Expr::Neg(Box::new(value)) } else { value });
+        }
+        values.into_iter().collect()
+    }
+
+    /// One instance of a unit, where a condition holds.
+    fn run_unit(&mut self, statement: usize, args: &[Expr], condition: Option<Expr>) -> Option<TermId> {
         self.runs += 1;
         let unit = self.cut.units.get(statement)?;
-        let mut args: Vec<Expr> = args.iter().map(|a| self.settle(a)).collect();
-        if let Some((at, value, _)) = &self.settled {
-            args.insert(*at, value.clone());
-        }
         if self.runs > MAX_RUNS || args.len() != unit.indices.len() {
             return None;
         }
@@ -288,13 +396,13 @@ impl Writer<'_, '_> {
         let much = |i: SymbolId, value: &Expr| !matches!(value, Expr::Iter(_)) && named(i) > 1;
         let mut values = FxHashMap::default();
         let (mut own, mut items) = (FxHashMap::default(), Vec::new());
-        for (&index, value) in unit.indices.iter().zip(&args) {
+        for (&index, value) in unit.indices.iter().zip(args) {
             match much(index, value) {
                 true => items.push((index, value.clone())),
                 false => drop(values.insert(index, value.clone())),
             }
         }
-        let (term, condition) = (unit.term, self.settled.clone());
+        let term = unit.term;
         let mut block = Vec::new();
         for (index, value) in items {
             let value = self.long(&value)?;
@@ -313,7 +421,7 @@ impl Writer<'_, '_> {
             copy = self.void(Op::List, block);
         }
         Some(match condition {
-            Some((_, _, condition)) => {
+            Some(condition) => {
                 let (condition, copy) = (self.value(&condition)?, self.block(copy));
                 self.void(Op::If, vec![condition, copy])
             }
@@ -338,13 +446,27 @@ impl Writer<'_, '_> {
     }
 
     /// A statement with the values of indices in their place; what it declares is declared anew.
-    fn copy(
+    pub(super) fn copy(
         &mut self,
         t: TermId,
         values: &FxHashMap<SymbolId, Expr>,
         own: &mut FxHashMap<SymbolId, SymbolId>,
     ) -> Option<TermId> {
+        if self.cells.idle.contains(&t) {
+            return Some(self.void(Op::Empty, Vec::new()));
+        }
         let term = self.body.term(t).clone();
+        if let Some(&place) = self.cells.places.get(&t) {
+            let to = self.copy(place, values, own)?;
+            return match (&term.op, term.args.first()) {
+                // the first value
+                (Op::Declare(_), Some(&value)) => {
+                    let (value, ty) = (self.copy(value, values, own)?, self.b.get(to).ty);
+                    Some(self.term(Op::Assign, vec![to, value], ty))
+                }
+                _ => Some(to),
+            };
+        }
         let op = match term.op {
             Op::Sym(s) => match (values.get(&s), own.get(&s)) {
                 (Some(value), _) => return self.value(value),
@@ -379,7 +501,12 @@ impl Writer<'_, '_> {
                     stack.extend(otherwise.as_deref());
                 }
                 Ast::Block(all) => stack.extend(all),
-                Ast::User { statement, .. } => of.push(self.counts(*statement, iter)),
+                Ast::User { statement, .. } => {
+                    let joined = statement.checked_sub(self.cut.units.len());
+                    let unit =
+                        joined.map_or(*statement, |j| self.joined.get(j).map_or(*statement, |j| j.leader));
+                    of.push(self.counts(unit, iter));
+                }
             }
         }
         let all = of.iter().copied().collect::<Option<Vec<SymbolId>>>();
@@ -413,7 +540,7 @@ impl Writer<'_, '_> {
     fn counts(&self, unit: usize, iter: usize) -> Option<SymbolId> {
         let (u, time) = (self.cut.units.get(unit)?, self.times.times.get(unit)?);
         let d = match (iter, time) {
-            (ROUND, Time::At(factors)) => {
+            (ROUND, Time::At(factors, 0)) => {
                 let mut used = factors.iter().enumerate().filter(|f| *f.1 != 0);
                 let (d, f) = used.next()?;
                 (used.next().is_none() && *f == 1).then_some(d)?
@@ -438,127 +565,5 @@ impl Writer<'_, '_> {
         let empty = Term { op: Op::Empty, args: Box::default(), ty: self.b.types.void() };
         self.b.set(new, empty);
         self.b.set(self.like, term);
-    }
-
-    fn number(&mut self, n: i128) -> TermId {
-        let kind = if i32::try_from(n).is_ok() { IntKind::Int } else { IntKind::LongLong };
-        let ty = self.b.types.int(kind);
-        self.term(Op::Int(n), Vec::new(), ty)
-    }
-
-    fn value(&mut self, e: &Expr) -> Option<TermId> {
-        let int = self.b.types.int(IntKind::Int);
-        Some(match e {
-            Expr::Int(n) => self.number(*n),
-            Expr::Iter(i) => {
-                if let Some(value) = self.lets.get(i).cloned() {
-                    return self.value(&value);
-                }
-                let s = *self.counters.get(i)?;
-                let ty = self.b.symbols[s].ty;
-                self.term(Op::Sym(s), Vec::new(), ty)
-            }
-            Expr::Param(p) => match *self.params.get(*p)? {
-                VarKind::Param(Param::Symbol(s)) => {
-                    let ty = self.b.symbols[s].ty;
-                    self.term(Op::Sym(s), Vec::new(), ty)
-                }
-                VarKind::Param(Param::Term(t)) => {
-                    self.copy(t, &FxHashMap::default(), &mut FxHashMap::default())?
-                }
-                _ => return None,
-            },
-            // what comes behind an index of a loop has its type
-            Expr::Add(a, b) if matches!((&**a, &**b), (Expr::Iter(i), Expr::Int(1)) if self.counters.contains_key(i)) =>
-            {
-                let (a, b) = (self.value(a)?, self.value(b)?);
-                let ty = self.b.get(a).ty;
-                self.term(Op::Binary(BinOp::Add), vec![a, b], ty)
-            }
-            Expr::Add(a, b) => self.wide(BinOp::Add, a, b)?,
-            Expr::Sub(a, b) => self.wide(BinOp::Sub, a, b)?,
-            Expr::Mul(a, b) => self.wide(BinOp::Mul, a, b)?,
-            Expr::Neg(a) => {
-                let a = self.long(a)?;
-                let ty = self.b.get(a).ty;
-                self.term(Op::Unary(UnOp::Neg), vec![a], ty)
-            }
-            Expr::Div(a, n, poly::Rounding::Floor) => {
-                // -1 - (-1 - a) / n where a is negative
-                let zero = Box::new(Expr::Int(0));
-                let turned = Expr::Sub(Box::new(Expr::Int(-1)), a.clone());
-                let quotient = Expr::Div(Box::new(turned), *n, poly::Rounding::NonNegative);
-                let below = Expr::Sub(Box::new(Expr::Int(-1)), Box::new(quotient));
-                let above = Expr::Div(a.clone(), *n, poly::Rounding::NonNegative);
-                let negative = Expr::Compare(Comparison::Lt, a.clone(), zero);
-                self.value(&Expr::Select(Box::new(negative), Box::new(below), Box::new(above)))?
-            }
-            Expr::Div(a, n, _) => self.wide(BinOp::Div, a, &Expr::Int(*n))?,
-            Expr::Mod(a, n, _) => self.wide(BinOp::Rem, a, &Expr::Int(*n))?,
-            Expr::Min(es) | Expr::Max(es) => {
-                let relation = if matches!(e, Expr::Min(_)) { Comparison::Lt } else { Comparison::Gt };
-                let (first, rest) = es.split_first()?;
-                let mut best = first.clone();
-                for other in rest {
-                    let better = Expr::Compare(relation, Box::new(best.clone()), Box::new(other.clone()));
-                    best = Expr::Select(Box::new(better), Box::new(best), Box::new(other.clone()));
-                }
-                self.value(&best)?
-            }
-            Expr::Select(c, a, b) => {
-                let (c, a, b) = (self.value(c)?, self.long(a)?, self.long(b)?);
-                let ty = self.b.types.int(IntKind::LongLong);
-                self.term(Op::Select, vec![c, a, b], ty)
-            }
-            Expr::Compare(c, a, b) => {
-                let op = match c {
-                    Comparison::Eq => BinOp::Eq,
-                    Comparison::Le => BinOp::Le,
-                    Comparison::Lt => BinOp::Lt,
-                    Comparison::Ge => BinOp::Ge,
-                    Comparison::Gt => BinOp::Gt,
-                };
-                let (a, b) = (self.signed(a)?, self.signed(b)?);
-                self.term(Op::Binary(op), vec![a, b], int)
-            }
-            Expr::And(a, b) => {
-                let (a, b) = (self.value(a)?, self.value(b)?);
-                self.term(Op::Binary(BinOp::And), vec![a, b], int)
-            }
-            Expr::Or(a, b) => {
-                let (a, b) = (self.value(a)?, self.value(b)?);
-                self.term(Op::Binary(BinOp::Or), vec![a, b], int)
-            }
-        })
-    }
-
-    /// A value that compares as the number that it is: in `int` or `long long`.
-    fn signed(&mut self, e: &Expr) -> Option<TermId> {
-        let value = self.value(e)?;
-        let int = self.b.types.int(IntKind::Int);
-        if self.b.get(value).ty == int {
-            return Some(value);
-        }
-        self.long(e)
-    }
-
-    /// A value in `long long`.
-    fn long(&mut self, e: &Expr) -> Option<TermId> {
-        let value = self.value(e)?;
-        let ty = self.b.types.int(IntKind::LongLong);
-        if self.b.get(value).ty == ty || matches!(self.b.get(value).op, Op::Int(_)) {
-            return Some(value);
-        }
-        Some(self.term(Op::Cast, vec![value], ty))
-    }
-
-    fn wide(&mut self, op: BinOp, a: &Expr, b: &Expr) -> Option<TermId> {
-        let (a, b) = (self.long(a)?, self.long(b)?);
-        let ty = self.b.types.int(IntKind::LongLong);
-        let is_number = |t: TermId| matches!(self.b.get(t).op, Op::Int(_));
-        if is_number(a) && is_number(b) {
-            return None;
-        }
-        Some(self.term(Op::Binary(op), vec![a, b], ty))
     }
 }

@@ -32,6 +32,7 @@ impl Host<'_> {
             matches!(
                 t.kind,
                 TestKind::Extent(_)
+                    | TestKind::Back(_)
                     | TestKind::Apart(..)
                     | TestKind::Outside { .. }
                     | TestKind::CellInBuffer { .. }
@@ -66,6 +67,12 @@ impl Host<'_> {
         let plan = self.plan;
         match &t.kind {
             TestKind::Extent(k) => self.extent_tests(*k),
+            TestKind::Back(k) => {
+                let b = &plan.buffers[*k];
+                let Some(holds) = b.comes_back() else { return Vec::new() };
+                let holds = self.pred(&holds);
+                vec![test(holds, &format!("{} is written", plan.body.symbols[b.symbol].name))]
+            }
             TestKind::Apart(i, j) => {
                 let (a, b) = (&plan.buffers[*i], &plan.buffers[*j]);
                 let (left, right) = (self.pointer(a), self.pointer(b));

@@ -1,6 +1,7 @@
 //! Lints of loops, and which loops of a nest are spoken of.
 
 mod carried_dependence;
+mod copied_each_round;
 mod marked_refused;
 mod marked_sequential;
 mod marked_unknown;
@@ -17,6 +18,7 @@ use crate::plans::Planned;
 /// Sorted by code.
 pub(super) const LINTS: &[Lint] = &[
     carried_dependence::LINT,
+    copied_each_round::LINT,
     marked_refused::LINT,
     marked_sequential::LINT,
     marked_unknown::LINT,
