@@ -236,6 +236,26 @@ fn counts_are_for_programs_too() {
 }
 
 #[test]
+fn a_program_of_the_fixtures_prints_what_it_printed() {
+    if !compilers() {
+        return;
+    }
+    let folder = Folder::new(&[]);
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/c/gemver_macros.c");
+    let program = program.to_string_lossy();
+    let done = folder.run(&["offload", "--worth", "--out", "gpu", &program]);
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    let original = folder.run(&["run", "-q", &program]);
+    // the rewritten file stands for it
+    let rewritten = folder.run(&["run", "--stats", "counts.json", &program, "gpu"]);
+    assert!(out(&original).lines().count() > 100, "{}", err(&original));
+    assert_eq!((out(&rewritten), rewritten.status.code()), (out(&original), original.status.code()));
+    let text = std::fs::read_to_string(folder.path("counts.json")).expect("written");
+    let ran: wire::Ran = serde_json::from_str(&text).expect("the file");
+    assert!(ran.counted.is_some_and(|c| c.launches > 3 && c.declined.is_empty()), "{text}");
+}
+
+#[test]
 fn kernels_written_by_hand_run() {
     if !compilers() {
         return;
