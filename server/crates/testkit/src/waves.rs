@@ -109,7 +109,7 @@ impl Writer {
         self.pad();
         let _ = writeln!(self.out, "{header} {{");
         self.indices.push(index);
-        let (p, q) = (self.place(true), self.place(self.out.len() % 3 == 0));
+        let (p, q) = (self.place(true), self.place(self.out.len().is_multiple_of(3)));
         self.pad();
         let _ = writeln!(self.out, "{name} -= 0.125 * {p} * {q};");
         self.indices.pop();

@@ -144,13 +144,16 @@ fn later(time: &Time, loops: usize) -> Vec<Time> {
     }
 }
 
+/// When and where a unit runs: its time, and for each index of the launch the one of its own.
+type At = (Time, Vec<usize>);
+
 struct Joiner<'a, 'm, 'b> {
     cut: &'a Cut,
     frame: &'a ParamSpace<'m, 'b>,
     /// By dependence and the times of its ends.
     kept: FxHashMap<(usize, Time, Time), Kept>,
     /// Whether what stays of a dependence within a round stays in one thread, by its ends' times and indices.
-    in_thread: FxHashMap<(usize, Time, Time, Vec<usize>, Vec<usize>), bool>,
+    in_thread: FxHashMap<(usize, [At; 2]), bool>,
     placed: usize,
 }
 
@@ -308,7 +311,7 @@ impl Joiner<'_, '_, '_> {
     /// Whether what stays of a dependence within a round stays in one thread.
     fn is_in_thread(&mut self, k: usize, times: &[Time], from: Vec<usize>, to: Vec<usize>) -> Option<bool> {
         let d = &self.cut.dependences[k];
-        let key = (k, times[d.from].clone(), times[d.to].clone(), from.clone(), to.clone());
+        let key = (k, [(times[d.from].clone(), from.clone()), (times[d.to].clone(), to.clone())]);
         if let Some(&known) = self.in_thread.get(&key) {
             return Some(known);
         }

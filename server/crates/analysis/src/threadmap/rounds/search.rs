@@ -7,6 +7,9 @@ use crate::algebra::poly::Domain;
 use crate::limits::threadmap_rounds::{MAX_TRIED, MAX_UNITS};
 use crate::threadmap::sets::{ParamSpace, Part};
 
+/// Pairs of units of which the one has to come before the other in a round.
+pub(super) type Order = Vec<(usize, usize)>;
+
 /// How a dependence stands to two times.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kept {
@@ -68,7 +71,7 @@ struct Search<'a, 'm, 'b> {
 
 /// The cheapest times that keep every dependence.
 /// With them the pairs of units of which the one has to come before the other in a round.
-pub(super) fn times(cut: &Cut, frame: &ParamSpace<'_, '_>) -> Option<(Vec<Time>, Vec<(usize, usize)>)> {
+pub(super) fn times(cut: &Cut, frame: &ParamSpace<'_, '_>) -> Option<(Vec<Time>, Order)> {
     if cut.units.len() > MAX_UNITS {
         return None;
     }
