@@ -251,6 +251,7 @@ fn conditions_only(l: &LoopFacts) -> LoopFacts {
         verdict: Verdict::Unknown,
         conditions: Vec::new(),
         dependences: Vec::new(),
+        more_dependences: false,
         obstacles: Vec::new(),
         privates: Vec::new(),
         reductions: Vec::new(),

@@ -410,6 +410,12 @@ pub(crate) mod threadmap_rounds {
     pub(crate) const MAX_RUNS: usize = 24;
 }
 
+/// Of `offload::extent`.
+pub(crate) mod offload_extent {
+    /// Steps to find what lies between the cells of an array of several dimensions.
+    pub(crate) const BETWEEN_STEPS: u64 = 3_000;
+}
+
 /// Of `offload::region::alone`.
 pub(crate) mod offload_region {
     /// Elements of an array of a block that begin with statements.

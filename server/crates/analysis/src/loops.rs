@@ -99,6 +99,7 @@ pub(crate) fn of_loop(body: &Body, t: TermId, depth: u32, control: Result<Contro
         verdict: Verdict::Unknown,
         conditions: Vec::new(),
         dependences: Vec::new(),
+        more_dependences: false,
         obstacles: Vec::new(),
         privates: Vec::new(),
         reductions: Vec::new(),
@@ -334,11 +335,13 @@ fn dependences(
             }
             let found = facts.dependences.iter().any(|d: &Dependence| d.witness.is_some());
             if found && (facts.dependences.len() >= MAX_LISTED || !detail) {
+                facts.more_dependences = true;
                 break 'all;
             }
             if budget.spend(1).is_err() {
                 let kind = ObstacleKind::Budget(Work::Dependences);
                 facts.obstacles.push(Obstacle { kind, term: model.root });
+                facts.more_dependences = true;
                 break 'all;
             }
             // Two writes: either may come first.
@@ -385,15 +388,17 @@ fn dependences(
                                 list(&mut facts.obstacles, why);
                                 if facts.dependences.len() < MAX_LISTED {
                                     facts.dependences.push(d);
+                                } else {
+                                    facts.more_dependences = true;
                                 }
                             }
                         }
                     }
                     Outcome::Maybe(d, why) => {
                         list(&mut facts.obstacles, carried_scalar(cx.body, source, why));
-                        if facts.dependences.len() < MAX_LISTED
-                            && seen.insert((d.kind, d.object.symbol, d.source, d.sink))
-                        {
+                        if facts.dependences.len() >= MAX_LISTED {
+                            facts.more_dependences = true;
+                        } else if seen.insert((d.kind, d.object.symbol, d.source, d.sink)) {
                             facts.dependences.push(*d);
                         }
                     }

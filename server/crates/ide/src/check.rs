@@ -302,6 +302,7 @@ fn not_analyzed(body: &Body) -> Facts {
             verdict: Verdict::Unknown,
             conditions: Vec::new(),
             dependences: Vec::new(),
+            more_dependences: false,
             obstacles: vec![obstacle],
             privates: Vec::new(),
             reductions: Vec::new(),

@@ -220,7 +220,7 @@ fn sequential(view: &FunctionView, finding: &LoopFinding, lines: &mut Vec<String
     };
     match enabling {
         Some(enabling) => lines.push(format!("What would make it parallel: {}", escape(&enabling.sentence))),
-        None => lines.push(escape(&words::remedy(view, id))),
+        None => lines.extend(Some(escape(&words::remedy(view, id))).filter(|r| !r.is_empty())),
     }
     named(view, id, lines);
     inside(view, id, lines);

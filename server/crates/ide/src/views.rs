@@ -116,7 +116,10 @@ fn dependence_part(view: &FunctionView, id: LoopId, n: usize, d: &Dependence) ->
     if d.witness.is_some() {
         let _ = writeln!(out, "- for example: {}", words::example_sentence(view, d));
     }
-    let _ = writeln!(out, "- what removes it: {}", words::removal(view, id, d));
+    let removal = words::removal(view, id, d);
+    if !removal.is_empty() {
+        let _ = writeln!(out, "- what removes it: {removal}");
+    }
     out
 }
 

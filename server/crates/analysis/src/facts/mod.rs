@@ -148,6 +148,8 @@ pub struct LoopFacts {
     pub conditions: Vec<Condition>,
     /// Dependences carried by this loop, those that can be proved first. Privatised and reduced ones are not listed.
     pub dependences: Vec<Dependence>,
+    /// Whether there may be more dependences than are listed.
+    pub more_dependences: bool,
     /// Why nothing (more) can be said. Filled for `Unknown`.
     pub obstacles: Vec<Obstacle>,
     /// What each iteration writes before it reads: each thread has its own. What is kept is listed among the reductions

@@ -1,10 +1,11 @@
 //! Extents and trip counts as expressions for the host: sets of one access, and parametric answers read back.
 
-use base::{Budget, IndexId};
+use base::Budget;
 use rustc_hash::FxHashMap;
 use term::{Body, Len, Op, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
+use crate::limits::offload_extent::BETWEEN_STEPS;
 use crate::loops::expr_of;
 use crate::nest::{AffineAccess, Model};
 use crate::{Buffer, Expr, Length, Obstacle, ObstacleKind, Pred, Step};
@@ -140,7 +141,12 @@ impl Maker<'_, '_> {
     }
 
     /// The set of `values` (or, without any, of the counters) over the domain.
-    fn set(&mut self, domain: &Domain, loops: &[usize], values: &[Poly]) -> Option<(poly::Set, Vec<Var>)> {
+    pub(super) fn set(
+        &mut self,
+        domain: &Domain,
+        loops: &[usize],
+        values: &[Poly],
+    ) -> Option<(poly::Set, Vec<Var>)> {
         for c in domain.pieces.iter().flatten() {
             self.use_params(&c.poly);
         }
@@ -265,59 +271,6 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// Whether every read is of a cell that the same iteration has written before.
-    fn reads_what_it_wrote(&mut self, body: &Body, mine: &[&AffineAccess]) -> bool {
-        let parents = body.parents();
-        let writes: Vec<&&AffineAccess> = mine
-            .iter()
-            .filter(|a| a.write && a.domain.exact && a.why.is_none())
-            .filter(|a| a.fields.is_empty() && a.inside.is_all())
-            .collect();
-        let reads = mine.iter().filter(|a| !a.write);
-        reads.into_iter().all(|r| writes.iter().any(|w| self.has_written(&parents, body, w, r)))
-    }
-
-    /// Whether a write of the cell comes before the read in the iteration that reads it, wherever it is read.
-    fn has_written(
-        &mut self,
-        parents: &[Option<TermId>],
-        body: &Body,
-        write: &AffineAccess,
-        read: &AffineAccess,
-    ) -> bool {
-        let values = |a: &AffineAccess| a.subs.iter().map(|s| s.value.clone()).collect::<Option<Vec<Poly>>>();
-        let same = values(write).is_some_and(|v| values(read) == Some(v));
-        if !same || !read.loops.starts_with(&write.loops) {
-            return false;
-        }
-        // statements of one list, the one before the other
-        let up = |t: &TermId| parents.get(t.index()).copied().flatten();
-        let above: Vec<TermId> = std::iter::successors(Some(write.term), up).collect();
-        let mut at = read.term;
-        let common = loop {
-            let Some(parent) = up(&at) else { return false };
-            if let Some(k) = above.iter().position(|&t| t == parent) {
-                break k.checked_sub(1).and_then(|k| above.get(k)).map(|&from| (parent, from));
-            }
-            at = parent;
-        };
-        let Some((list, from)) = common else { return false };
-        let place = |t: TermId| body.args(list).iter().position(|&a| a == t);
-        if *body.op(list) != Op::List || place(from).zip(place(at)).is_none_or(|(w, r)| w >= r) {
-            return false;
-        }
-        let counters = |loops: &[usize], of: &Self| -> Vec<Poly> {
-            loops.iter().map(|&l| Poly::var(of.model.loops[l].var)).collect()
-        };
-        let indices = counters(&write.loops, self);
-        let (Some((read, _)), Some((write, _))) =
-            (self.set(&read.domain, &read.loops, &indices), self.set(&write.domain, &write.loops, &indices))
-        else {
-            return false;
-        };
-        read.is_subset(&write, self.budget).unwrap_or(false)
-    }
-
     /// First and last element of an array whose size the user promises: the program may touch fewer of them.
     fn promised_extent(&self, base: SymbolId, inner: &[Length]) -> Option<(Expr, Expr)> {
         let size = self.model.promises.size(base)?;
@@ -427,7 +380,7 @@ impl Maker<'_, '_> {
         Some((first, last))
     }
 
-    /// Whether `writes` holds every cell from the first to the last row of `all`, rows being whole.
+    /// Whether `writes` holds every cell from the first to the last of `all`.
     fn covers(
         &mut self,
         writes: &poly::Set,
@@ -435,27 +388,38 @@ impl Maker<'_, '_> {
         inner: &[Poly],
         params: &[Var],
     ) -> Option<bool> {
-        // The first subscripts of all cells, twice, and one between them.
         let n = inner.len();
-        let rows = all.project_out(1..n + 1, self.budget).ok()?;
-        let pair = rows.product(&rows, self.budget).ok()?;
-        let dims = n + 3;
-        let mut lifted = pair.insert_dims(0, n + 1, self.budget).ok()?;
-        let mut constraints = vec![
-            poly::Constraint::ge(poly::Row::constant(0).dim(0, 1).dim(n + 1, -1)),
-            poly::Constraint::ge(poly::Row::constant(0).dim(n + 2, 1).dim(0, -1)),
-        ];
+        let mut rows = Vec::new();
         for (k, l) in inner.iter().enumerate() {
             let mut exists = FxHashMap::default();
             let length = self.row(l, &[], params, &mut exists, 0)?;
-            constraints.push(poly::Constraint::ge(poly::Row::constant(0).dim(k + 1, 1)));
+            rows.push(poly::Constraint::ge(poly::Row::constant(0).dim(k + 1, 1)));
             let mut upper = length.dim(k + 1, -1);
             upper.constant -= 1;
-            constraints.push(poly::Constraint::ge(upper));
+            rows.push(poly::Constraint::ge(upper));
         }
-        lifted = lifted.constrain(0, &constraints, self.budget).ok()?;
-        let hull = lifted.project_out(n + 1..dims, self.budget).ok()?;
-        hull.is_subset(writes, self.budget).ok()
+        if n == 0 {
+            return self.between(all)?.is_subset(writes, self.budget).ok();
+        }
+        // what lies between two of them, rows being whole there
+        let part = self.budget.part(BETWEEN_STEPS);
+        let between = in_order(all, params.len(), n + 1, &part);
+        let hull = between.and_then(|b| b.constrain(0, &rows, &part));
+        let covers = hull.and_then(|h| h.is_subset(writes, &part));
+        let _ = self.budget.spend(part.taken());
+        covers.ok()
+    }
+
+    /// The numbers between two of a set.
+    fn between(&self, all: &poly::Set) -> Option<poly::Set> {
+        let pair = all.product(all, self.budget).ok()?;
+        let lifted = pair.insert_dims(0, 1, self.budget).ok()?;
+        let bounds = [
+            poly::Constraint::ge(poly::Row::constant(0).dim(0, 1).dim(1, -1)),
+            poly::Constraint::ge(poly::Row::constant(0).dim(2, 1).dim(0, -1)),
+        ];
+        let lifted = lifted.constrain(0, &bounds, self.budget).ok()?;
+        lifted.project_out(1..3, self.budget).ok()
     }
 
     /// A tuple as one element number: Horner's scheme over the inner lengths.
@@ -545,6 +509,13 @@ impl Maker<'_, '_> {
             other => Pred::Not(Box::new(Pred::Zero(self.expr(other, params)?))),
         })
     }
+}
+
+/// All tuples that come between two of a set, in the order of the first that differs.
+fn in_order(all: &poly::Set, params: usize, dims: usize, budget: &Budget) -> poly::Result<poly::Set> {
+    let before = poly::Map::lex_le(params, dims, budget)?;
+    let behind = before.reverse(budget)?;
+    before.apply(all, budget)?.intersect(&behind.apply(all, budget)?, budget)
 }
 
 fn minus(a: Expr, b: Expr) -> Expr {

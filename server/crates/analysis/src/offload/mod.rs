@@ -11,3 +11,4 @@ pub(crate) mod region;
 mod search;
 pub(crate) mod touched;
 mod vertices;
+mod written_first;

@@ -72,6 +72,19 @@ fn anti_dependence() {
     );
 }
 
+/// Where more dependences are carried than are listed, nobody knows that a copy would do.
+#[test]
+fn more_dependences_than_are_listed() {
+    let reads: Vec<String> = (1..=14).map(|d| format!("a[i + {d}]")).collect();
+    let text = format!(
+        "void f(int n, double *a, double *restrict b) {{\n    for (int i = 1; i < n; i++) {{\n        a[i] = {} + a[i - 1];\n    }}\n}}\n",
+        reads.join(" + ")
+    );
+    let doc = open(&text);
+    let said: String = full(&doc).diagnostics.into_iter().map(|d| d.message.to_string()).collect();
+    assert!(said.contains("Loop is sequential") && !said.contains("copy"), "{said}");
+}
+
 #[test]
 fn output_dependence() {
     check(

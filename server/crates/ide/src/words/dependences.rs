@@ -151,7 +151,10 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
     // a scalar has no subscripts; the witness knows, and so does the access
     let scalar = view.body().as_symbol(first.source).is_some();
     let flow = (first.kind == DependenceKind::Flow).then_some(first);
-    let anti = all.iter().any(|d| d.kind == DependenceKind::Anti && d.object == first.object);
+    let of_kind = |kind| all.iter().any(|d| d.kind == kind && d.object == first.object);
+    let anti = of_kind(DependenceKind::Anti);
+    // a copy takes away what is read, not what is written twice
+    let twice = of_kind(DependenceKind::Output);
     // what a copy, or a variable of its own, would not take away
     let later = all.iter().find(|d| d.kind == DependenceKind::Flow && d.object == first.object);
     match (flow, scalar) {
@@ -175,6 +178,11 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
                 }
             ),
         },
+        // whether a later iteration reads what this one writes is not known
+        (None, _) if later.is_none() && view.of(id).more_dependences => match has_parallel_around(view, id) {
+            true => "Offload another loop of the nest.".to_owned(),
+            false => String::new(),
+        },
         (None, true) if later.is_some() || is_read_after(view, id, first) => {
             format!("Give every iteration a variable of its own in place of `{name}`, and set `{name}` after the loop.")
         }
@@ -184,6 +192,10 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
              loop of the nest.",
             view.line(later.map_or(first.source, |d| d.source))
         ),
+        (None, false) if anti && twice => match has_parallel_around(view, id) {
+            true => "Offload another loop of the nest.".to_owned(),
+            false => format!("`{name}` is also written by several iterations, so a copy of it would not be enough."),
+        },
         (None, false) if anti => format!("Read from a copy of `{name}` made before the loop, and the dependence is gone."),
         (None, false) => format!(
             "Give every iteration its own cell of `{name}`, or write only in the last iteration that counts."

@@ -135,8 +135,11 @@ pub(crate) fn sequential(view: &FunctionView, id: LoopId) -> String {
     if !others.is_empty() {
         text.push_str(&format!(" So it is with {}.", list(&shorten(others, 3))));
     }
-    text.push(' ');
-    text.push_str(&remedy(view, id));
+    let remedy = remedy(view, id);
+    if !remedy.is_empty() {
+        text.push(' ');
+        text.push_str(&remedy);
+    }
     text.push_str(&recurrences(view, id));
     text.push_str(&inner_hint(view, id));
     text
