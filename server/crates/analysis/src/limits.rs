@@ -250,6 +250,12 @@ pub(crate) mod nest_builder {
     pub(crate) const MAX_ACCESSES: usize = 2000;
 }
 
+/// Of `nest::flatten`.
+pub(crate) mod nest_flatten {
+    /// From so many rows on a subscript is not told to lie in an earlier one.
+    pub(crate) const MAX_ROWS_BACK: i128 = 3;
+}
+
 /// Of `nest::origin`.
 pub(crate) mod nest_origin {
     /// Terms looked at on the way back to where a value came from.

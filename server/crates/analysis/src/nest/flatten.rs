@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use term::{BinOp, Op, SymbolId, TermId};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
+use crate::limits::nest_flatten::MAX_ROWS_BACK;
 use crate::nest::builder::Builder;
 use crate::nest::{AffineAccess, Length, Model, Need, Subscript};
 use crate::{Obstacle, ObstacleKind, Param};
@@ -249,6 +250,41 @@ impl Builder<'_> {
         found
     }
 
+    /// What is counted down from a row's end, or from behind it, lies in that row and not before the next one: takes rows from a
+    /// subscript, and adds their lengths to the one behind it, where that one is surely not negative then.
+    fn keep_in_rows(
+        &mut self,
+        parts: &mut [Poly],
+        access: usize,
+        strides: &[Vec<Var>],
+        back: &dyn Fn(&Poly) -> Option<Poly>,
+    ) {
+        let known = self.prover();
+        let is_inside = |m: &mut Self, part: &Poly| {
+            let part = back(part).and_then(|p| m.linear(&p));
+            part.is_some_and(|p| known.non_negative(&p, &m.accesses[access].domain, &m.budget))
+        };
+        for k in (1..parts.len()).rev() {
+            let length = match strides.get(k) {
+                Some(s) => divide(&strides[k - 1], s).unwrap_or_default(),
+                None => strides[k - 1].clone(),
+            };
+            let rows = parts[k - 1].constant_part();
+            if rows <= 0 || is_inside(self, &parts[k]) {
+                continue;
+            }
+            for by in 1..=rows.min(MAX_ROWS_BACK) {
+                let moved = Poly::from_terms([(length.clone(), by)]).and_then(|l| parts[k].add(&l));
+                let row = parts[k - 1].add_constant(-by);
+                let (Some(moved), Some(row)) = (moved, row) else { break };
+                if is_inside(self, &moved) {
+                    (parts[k], parts[k - 1]) = (moved, row);
+                    break;
+                }
+            }
+        }
+    }
+
     /// Gives the subscripts, of which `values` are the flattened ones, a dimension for each stride and one more.
     fn split(
         &mut self,
@@ -260,7 +296,7 @@ impl Builder<'_> {
         let back = |p: &Poly| shifts.iter().try_fold(p.clone(), |p, &(v, k)| p.shifted(v, k));
         // All or nothing: first see that every known subscript splits into linear parts.
         let mut splits = Vec::new();
-        for p in values {
+        for (p, &i) in values.iter().zip(members) {
             let Some(p) = p else {
                 splits.push(None);
                 continue;
@@ -271,17 +307,25 @@ impl Builder<'_> {
                 let (mine, other): (Vec<_>, Vec<_>) =
                     rest.into_iter().partition(|(m, _)| divide(m, s).is_some());
                 let q = Poly::from_terms(mine.into_iter().filter_map(|(m, c)| Some((divide(&m, s)?, c))));
-                let Some(q) = q.and_then(|q| self.linear(&back(&q)?)) else { return };
+                let Some(q) = q else { return };
                 parts.push(q);
                 rest = other;
             }
-            let Some(r) = Poly::from_terms(rest).and_then(|r| back(&r)) else { return };
-            if !r.is_linear() && r.terms().any(|(m, _)| m.len() > 1 && !m.iter().all(|&v| self.is_param(v))) {
-                return;
-            }
-            let Some(r) = self.linear(&r) else { return };
+            let Some(r) = Poly::from_terms(rest) else { return };
             parts.push(r);
-            splits.push(Some(parts));
+            self.keep_in_rows(&mut parts, i, strides, &back);
+            let mut linear = Vec::new();
+            for (k, part) in parts.iter().enumerate() {
+                let Some(part) = back(part) else { return };
+                let last = k + 1 == parts.len();
+                let apart = |m: &[Var]| m.len() > 1 && !m.iter().all(|&v| self.is_param(v));
+                if last && !part.is_linear() && part.terms().any(|(m, _)| apart(m)) {
+                    return;
+                }
+                let Some(part) = self.linear(&part) else { return };
+                linear.push(part);
+            }
+            splits.push(Some(linear));
         }
         // Dimension k has length strides[k-1] / strides[k] (or the last stride itself).
         let length = |k: usize| match strides.get(k) {
