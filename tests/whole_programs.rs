@@ -162,7 +162,7 @@ fn a_pipeline_of_images() {
         "pattern.c: speckle",
         "show.c: all",
     ];
-    let counts = Counts { to_device: [76, 2_263_936], from_device: [245, 1_664_744], launches: 674 };
+    let counts = Counts { to_device: [76, 2_222_464], from_device: [247, 1_733_864], launches: 391 };
     check("images", 0.0, 47, &left_out, counts);
 }
 
