@@ -26,7 +26,7 @@ use self::cells::StandIns;
 use self::launches::Times;
 use super::context;
 use super::sets::{ParamSpace, Part};
-use super::statements::{self, time, Nest};
+use super::statements::{self, time, Nest, Order};
 use crate::algebra::poly::{Poly, VarKind};
 use crate::limits::threadmap_rounds::MAX_LAUNCHES;
 use crate::loops::{assumptions, opaque_places};
@@ -75,6 +75,22 @@ enum Time {
     At(Vec<i128>, i128),
     /// Behind all rounds.
     Last,
+}
+
+impl Time {
+    /// Before, in or behind all rounds.
+    fn phase(&self) -> i128 {
+        match self {
+            Time::First => -1,
+            Time::At(..) => 0,
+            Time::Last => 1,
+        }
+    }
+
+    /// Whether rounds go through an index in greater steps than others.
+    fn is_steep(&self) -> bool {
+        matches!(self, Time::At(factors, _) if factors.iter().any(|f| *f > 1))
+    }
 }
 
 /// The function with the nests of a stretch that have rounds written so; `None`: there is none. `kernels`: the parallel loops in it;
@@ -383,26 +399,14 @@ fn dependences(
                 if same && level >= units[of[from]].loops.len() {
                     break;
                 }
-                let mut rows = Vec::new();
-                for k in 0..level.min(common) {
-                    let row = poly::Row::constant(0).dim(first[0] + k, 1).dim(first[1] + k, -1);
-                    rows.push(poly::Constraint::eq(row));
-                }
-                if level < common {
-                    let Some((_, sign)) = time(model, s.loops[level]) else {
+                let rows = match nest.order(model, from, to, first, level) {
+                    Order::Rows(rows) => rows,
+                    Order::Never => continue,
+                    Order::Unknown => {
                         fail = true;
                         return Ok(false);
-                    };
-                    let row =
-                        poly::Row::constant(-1).dim(first[0] + level, -sign).dim(first[1] + level, sign);
-                    rows.push(poly::Constraint::ge(row));
-                } else {
-                    let place =
-                        |k: usize| common.checked_sub(1).and_then(|p| nest.statements[k].places.get(p));
-                    if place(from) >= place(to) {
-                        continue;
                     }
-                }
+                };
                 let pairs = c.pairs.constrain(0, &rows, frame.budget)?;
                 if !pairs.is_empty(frame.budget)? {
                     out.push(Dependence { from: of[from], to: of[to], pairs, first });

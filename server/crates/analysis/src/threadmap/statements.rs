@@ -291,7 +291,43 @@ pub(super) struct Conflict {
     pub pairs: Set,
 }
 
+/// What says that an instance of one statement comes before one of another.
+pub(super) enum Order {
+    /// Conditions on the counters of both.
+    Rows(Vec<poly::Constraint>),
+    Never,
+    Unknown,
+}
+
 impl Nest {
+    /// That an instance of `from` comes before one of `to` because of the loop at a level of those around both, or at the level
+    /// behind these because of its place in the text. `first`: where the counters of either begin in a tuple.
+    pub(super) fn order(
+        &self,
+        model: &Model<'_>,
+        from: usize,
+        to: usize,
+        first: [usize; 2],
+        level: usize,
+    ) -> Order {
+        let (s, t) = (&self.statements[from], &self.statements[to]);
+        let common = s.loops.iter().zip(&t.loops).take_while(|(a, b)| a == b).count();
+        let same = |k: usize| Row::constant(0).dim(first[0] + k, 1).dim(first[1] + k, -1);
+        let mut rows: Vec<poly::Constraint> =
+            (0..level.min(common)).map(|k| poly::Constraint::eq(same(k))).collect();
+        if level < common {
+            let Some((_, sign)) = time(model, s.loops[level]) else { return Order::Unknown };
+            let row = Row::constant(-1).dim(first[0] + level, -sign).dim(first[1] + level, sign);
+            rows.push(poly::Constraint::ge(row));
+            return Order::Rows(rows);
+        }
+        let place = |s: &Statement| common.checked_sub(1).and_then(|p| s.places.get(p).copied());
+        match place(s) < place(t) {
+            true => Order::Rows(rows),
+            false => Order::Never,
+        }
+    }
+
     /// Everything the sets are made of, for the order of parameters.
     pub(super) fn values(&self) -> impl Iterator<Item = &Poly> {
         let statements =

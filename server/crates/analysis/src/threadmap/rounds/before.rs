@@ -5,7 +5,7 @@ use term::SymbolId;
 use crate::depend::{overlap, Overlap};
 use crate::nest::{AffineAccess, Model};
 use crate::threadmap::sets::{ParamSpace, Part};
-use crate::threadmap::statements::{time, Nest};
+use crate::threadmap::statements::{Nest, Order};
 
 /// Whether every cell of an array that some instance reads was surely written by an earlier one, in the order of the program.
 pub(super) fn reads_what_it_wrote(
@@ -48,18 +48,12 @@ fn earlier(
     let common = write.loops.iter().zip(&read.loops).take_while(|(a, b)| a == b).count();
     let mut out = Vec::new();
     for level in 0..=common {
-        let same = |k: usize| poly::Constraint::eq(poly::Row::constant(0).dim(k, 1).dim(n + k, -1));
-        let mut rows: Vec<poly::Constraint> = (0..level).map(same).collect();
-        if level < common {
-            let (_, sign) = time(model, write.loops[level])?;
-            rows.push(poly::Constraint::ge(poly::Row::constant(-1).dim(level, -sign).dim(n + level, sign)));
-        } else {
-            // a statement reads before it writes
-            let place = |k: usize| common.checked_sub(1).and_then(|p| nest.statements[k].places.get(p));
-            if place(*w) >= place(*r) {
-                continue;
-            }
-        }
+        // a statement reads before it writes
+        let rows = match nest.order(model, *w, *r, [0, n], level) {
+            Order::Rows(rows) => rows,
+            Order::Never => continue,
+            Order::Unknown => return None,
+        };
         let parts = [
             Part { domain: &write.domain, loops: &write.loops, first: 0 },
             Part { domain: &read.domain, loops: &read.loops, first: n },

@@ -18,7 +18,7 @@ pub(super) struct Times {
 }
 
 /// What one thread does, one behind the other.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Launch {
     pub members: Vec<Member>,
 }
@@ -99,8 +99,7 @@ fn is_same(cut: &Cut, body: &Body, a: usize, b: usize) -> bool {
 
 /// As few launches as are found; `None`: no units run in one. `times` keep every dependence.
 pub(super) fn together(cut: &Cut, frame: &ParamSpace<'_, '_>, body: &Body, times: &[Time]) -> Option<Times> {
-    let steep = |t: &Time| matches!(t, Time::At(f, _) if f.iter().any(|f| *f > 1));
-    if times.iter().any(steep) {
+    if times.iter().any(Time::is_steep) {
         return None;
     }
     let mut joiner =
@@ -212,8 +211,8 @@ impl Joiner<'_, '_, '_> {
             let first = launches.iter().rposition(|l| before.iter().any(|&b| holds(l, b))).unwrap_or(0);
             let mut found = None;
             for (k, l) in launches.iter().enumerate().skip(first) {
-                let one = l.members.first().and_then(|m| m.units.first()).map(|&o| phase(&times[o]));
-                if one != Some(phase(&times[u])) {
+                let one = l.members.first().and_then(|m| m.units.first()).map(|&o| times[o].phase());
+                if one != Some(times[u].phase()) {
                     continue;
                 }
                 if let Some(l) = self.with(l, u, times, edges) {
@@ -354,11 +353,12 @@ impl Joiner<'_, '_, '_> {
             let ordered = |j: usize| {
                 let between: Vec<usize> =
                     launch.members[j..=k].iter().flat_map(|m| m.units.iter().copied()).collect();
-                self.cut.dependences.iter().any(|d| {
+                self.cut.dependences.iter().enumerate().any(|(k, d)| {
+                    let key = || (k, times[d.from].clone(), times[d.to].clone());
                     d.from != d.to
                         && between.contains(&d.from)
                         && between.contains(&d.to)
-                        && !matches!(self.known(d, times), Some(Kept::Later))
+                        && self.kept.get(&key()) != Some(&Kept::Later)
                 })
             };
             match found.filter(|&j| !ordered(j)) {
@@ -369,19 +369,5 @@ impl Joiner<'_, '_, '_> {
                 None => k += 1,
             }
         }
-    }
-
-    fn known(&self, d: &super::Dependence, times: &[Time]) -> Option<Kept> {
-        let k = self.cut.dependences.iter().position(|o| std::ptr::eq(o, d))?;
-        self.kept.get(&(k, times[d.from].clone(), times[d.to].clone())).copied()
-    }
-}
-
-/// Before, in or behind all rounds.
-fn phase(t: &Time) -> i128 {
-    match t {
-        Time::First => -1,
-        Time::At(..) => 0,
-        Time::Last => 1,
     }
 }

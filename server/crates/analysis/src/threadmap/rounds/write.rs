@@ -43,8 +43,7 @@ pub(super) fn write(scheme: &Scheme<'_, '_, '_>, b: &mut BodyBuilder) -> Option<
         settled: None,
         runs: 0,
     };
-    let steep = |t: &Time| matches!(t, Time::At(f, _) if f.iter().any(|f| *f > 1));
-    match (times.launches.as_slice(), times.times.iter().any(steep)) {
+    match (times.launches.as_slice(), times.times.iter().any(Time::is_steep)) {
         ([Launch { members }], true) => match members.as_slice() {
             [one] => wave(one, frame, writer),
             _ => None,
@@ -88,11 +87,7 @@ fn exact(launches: &[Launch], frame: &ParamSpace<'_, '_>, mut writer: Writer<'_,
         rows[PLACE].constant = place as i128;
         let leader = launch.members.get(launch.leader())?;
         let &first = leader.units.first()?;
-        rows[PHASE].constant = match &times.times[first] {
-            Time::First => -1,
-            Time::At(..) => 0,
-            Time::Last => 1,
-        };
+        rows[PHASE].constant = times.times[first].phase();
         if !launch.is_joined() {
             let (unit, n) = (&cut.units[first], cut.units[first].loops.len());
             if let Time::At(factors, by) = &times.times[first] {
