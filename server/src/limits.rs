@@ -44,8 +44,6 @@ pub(crate) mod compiler {
 pub(crate) mod diff {
     /// Lines shown around a change.
     pub(crate) const AROUND: usize = 3;
-    /// Texts that differ in more lines are shown as one change.
-    pub(crate) const MAX_EDITS: usize = 1000;
 }
 
 /// Of `includes`.
