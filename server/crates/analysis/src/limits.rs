@@ -416,10 +416,19 @@ pub(crate) mod threadmap_rounds {
     pub(crate) const MAX_RUNS: usize = 24;
 }
 
+/// Of `offload::own_cells`.
+pub(crate) mod offload_own_cells {
+    /// Bytes of an array that each thread may have as a variable of its own: what many threads have at once must fit into the
+    /// device's memory.
+    pub(crate) const MAX_THREADS_OWN: u64 = 4096;
+}
+
 /// Of `offload::extent`.
 pub(crate) mod offload_extent {
     /// Steps to find what lies between the cells of an array of several dimensions.
     pub(crate) const BETWEEN_STEPS: u64 = 3_000;
+    /// Likewise where elements that may be touched have to lie there, or nothing can be copied.
+    pub(crate) const STRETCH_STEPS: u64 = 15_000;
 }
 
 /// Of `offload::region::alone`.

@@ -6,6 +6,14 @@ pub(crate) mod host_call {
     pub(crate) const COLUMNS: usize = 100;
 }
 
+/// Of `device::host::rows`.
+pub(crate) mod host_rows {
+    /// Bytes that the cells take which threads have for themselves of one array, unless those of one block take more.
+    pub(crate) const MOST_BYTES: i128 = 1 << 28;
+    /// Threads that have such cells, at most: as many as run at once on a large device.
+    pub(crate) const MOST_THREADS: i128 = 1 << 18;
+}
+
 /// Of `plan::build`.
 pub(crate) mod plan_build {
     /// Bytes of a private array that each thread may have: what many threads have at once must fit into the device's memory.

@@ -22,8 +22,9 @@ pub fn generate(seed: u64) -> String {
         w.out.push_str("    double v;\n");
         w.outer = true;
     }
-    match w.below(8) {
+    match w.below(10) {
         0 => w.shortest(),
+        1 | 2 => w.worked(),
         _ => w.nest(),
     }
     w.out.push_str("}\n");
@@ -111,7 +112,12 @@ impl Writer {
         self.indices.push(index);
         let (p, q) = (self.place(true), self.place(self.out.len().is_multiple_of(3)));
         self.pad();
-        let _ = writeln!(self.out, "{name} -= 0.125 * {p} * {q};");
+        let choice = match self.below(6) {
+            0 => format!("if ({p} > {q}) "),
+            1 => format!("if ({name} < {q} && n > 3) "),
+            _ => String::new(),
+        };
+        let _ = writeln!(self.out, "{choice}{name} -= 0.125 * {p} * {q};");
         self.indices.pop();
         self.pad();
         self.out.push_str("}\n");
@@ -153,6 +159,50 @@ impl Writer {
         }
     }
 
+    /// Each round fills a part of `x`, mostly before it reads it, and uses it behind that.
+    fn worked(&mut self) {
+        let around = 1 + self.below(2);
+        for index in ["i", "k"].into_iter().take(around) {
+            self.pad();
+            let _ = writeln!(self.out, "for (int {index} = 0; {index} < n; {index}++) {{");
+            self.indices.push(index);
+        }
+        let ranges =
+            ["j = 0; j < n; j++", "j = 1; j < n - 1; j++", "j = n - 1; j >= 0; j--", "j = 0; j <= i; j++"];
+        let first = self.below(8);
+        let step = if self.below(4) == 0 { 2 } else { 1 };
+        for part in 0..2 + self.below(2) {
+            let range = match part {
+                0 => ranges[[0, 0, 0, 0, 1, 2, 2, 3][first]],
+                _ => ranges[[0, 1, 1, 1, 2, 3][self.below(6)]],
+            };
+            self.pad();
+            let _ = writeln!(self.out, "for (int {range}) {{");
+            self.indices.push("j");
+            let value = self.place(true);
+            let at = |by: i64| match step {
+                1 => format!("x[j + {}]", MARGIN + by),
+                _ => format!("x[(j / 2) * 2 + {}]", MARGIN + by),
+            };
+            let apart = self.below(3) as i64 - 1;
+            self.pad();
+            let _ = match (part, self.below(6)) {
+                (0, _) => writeln!(self.out, "{} = 0.5 * {};", at(0), value.replace("x[", "b[i][")),
+                (_, 0) => writeln!(self.out, "{} = 0.5 * {} + {};", at(0), at(0), at(apart)),
+                (_, 1) => writeln!(self.out, "if ({} > {value}) {} = 0.25;", at(0), at(0)),
+                _ => writeln!(self.out, "b[i + {MARGIN}][j + {MARGIN}] = {} + 0.25 * {};", at(apart), at(0)),
+            };
+            self.indices.pop();
+            self.pad();
+            self.out.push_str("}\n");
+        }
+        for _ in 0..around {
+            self.indices.pop();
+            self.pad();
+            self.out.push_str("}\n");
+        }
+    }
+
     fn subscript(&mut self, apart: bool) -> String {
         let k = self.below(self.indices.len());
         let index = self.indices[k];
@@ -185,7 +235,37 @@ impl Writer {
         }
     }
 
+    /// A statement, sometimes one or the other as data decide.
     fn statement(&mut self) {
+        if self.below(6) > 0 {
+            return self.assignment();
+        }
+        let (p, q) = (self.place(true), self.place(true));
+        let at = self.below(self.indices.len());
+        let index = self.indices[at];
+        let choice = match self.below(5) {
+            0 => format!("if ({p} < {q} || {index} == 2)"),
+            1 => format!("if ({index} > 1 && {p} > 0.25)"),
+            2 => format!("if ({index} < n - 2) if ({p} < {q})"),
+            _ => format!("if ({p} < {q})"),
+        };
+        self.pad();
+        let _ = writeln!(self.out, "{choice} {{");
+        self.assignment();
+        match self.below(4) {
+            0 => {
+                self.pad();
+                self.out.push_str("} else {\n");
+                self.assignment();
+            }
+            1 => self.assignment(),
+            _ => {}
+        }
+        self.pad();
+        self.out.push_str("}\n");
+    }
+
+    fn assignment(&mut self) {
         let target = self.place(false);
         let mut value = Vec::new();
         for _ in 0..1 + self.below(2) {

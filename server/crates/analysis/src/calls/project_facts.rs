@@ -250,7 +250,8 @@ pub(crate) fn obstacle(e: &Expanded, o: &mut Obstacle) {
         | ObstacleKind::Unsized(s)
         | ObstacleKind::CarriedScalar(s)
         | ObstacleKind::LiveOut(s)
-        | ObstacleKind::CopiedBothWays(s) => *s = e.own_symbol(*s).unwrap_or(*s),
+        | ObstacleKind::CopiedBothWays(s)
+        | ObstacleKind::OwnCells(s) => *s = e.own_symbol(*s).unwrap_or(*s),
         _ => {}
     }
 }
@@ -261,9 +262,10 @@ fn foreign(e: &Expanded, o: &Obstacle) -> Option<(ObstacleKind, TermId)> {
         ObstacleKind::UnknownCall(f) => ([Some(*f), None], TroubleKind::UnknownCall),
         ObstacleKind::Call { function, why, .. } => ([Some(*function), None], *why),
         ObstacleKind::UnknownPointer(s) => ([Some(*s), None], TroubleKind::Memory),
-        ObstacleKind::CarriedScalar(s) | ObstacleKind::LiveOut(s) | ObstacleKind::CopiedBothWays(s) => {
-            ([Some(*s), None], TroubleKind::Global)
-        }
+        ObstacleKind::CarriedScalar(s)
+        | ObstacleKind::LiveOut(s)
+        | ObstacleKind::CopiedBothWays(s)
+        | ObstacleKind::OwnCells(s) => ([Some(*s), None], TroubleKind::Global),
         ObstacleKind::MayAlias(a, b) | ObstacleKind::SameArray(a, b) => {
             ([Some(a.symbol), Some(b.symbol)], TroubleKind::Global)
         }

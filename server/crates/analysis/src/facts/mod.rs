@@ -18,7 +18,7 @@ mod threads;
 pub use conditions::{Condition, ConditionKind, MetBy};
 pub use lanes::*;
 pub use marks::MarkFacts;
-pub use offload::{Buffer, Final, Length, Offload, Search, SearchStep, Walk};
+pub use offload::{Buffer, Final, Holders, Length, Offload, Search, SearchStep, Walk};
 pub use promises::{PromiseFacts, PromiseFate};
 pub use region::{Exchanged, Region, RegionArray, RegionScalar, RegionTrouble, RegionTroubleKind, Surely};
 pub use summaries::*;
@@ -356,6 +356,9 @@ pub enum ObstacleKind {
     /// An array or a structure of which each iteration needs a copy as it was before the loop, and whose last copy is
     /// read later.
     CopiedBothWays(SymbolId),
+    /// An array of which each iteration needs cells of its own, where more is done with it than to reach elements by
+    /// subscripts.
+    OwnCells(SymbolId),
     /// A variable that may hold no value when the loop starts, so that it cannot be passed to a kernel.
     Unset(SymbolId),
     /// Volatile or atomic memory.

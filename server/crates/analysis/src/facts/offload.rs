@@ -58,11 +58,25 @@ pub struct Walk {
     pub step: Expr,
 }
 
+/// Whose the cells of an object are while a loop runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Holders {
+    /// All iterations use the object itself.
+    #[default]
+    All,
+    /// Each iteration has cells of its own, and nobody reads what it leaves there.
+    Each,
+    /// Each iteration but the last has cells of its own; the last one, which writes all that any iteration writes, uses the
+    /// object.
+    EachButLast,
+}
+
 /// One object the kernel uses.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Buffer {
     /// The array or pointer variable.
     pub symbol: SymbolId,
+    pub holders: Holders,
     /// Type of one element as the kernel sees it (all subscripts applied; a struct for arrays of structs).
     pub element: TypeId,
     /// How many subscripts reach an element, and the inner dimensions' lengths from the second on.

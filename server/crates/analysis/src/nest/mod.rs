@@ -153,7 +153,8 @@ pub(crate) struct Model<'a> {
     /// The root, then those inside it in the order they were met.
     pub loops: Vec<ModelLoop>,
     pub accesses: Vec<AffineAccess>,
-    /// Statements in the order they were met; what stands in a loop's header is among them.
+    /// Statements in the order they were met; what stands in a loop's header is among them, and choices (`if`, `switch`) stand
+    /// before what is in them.
     pub executed: Vec<Executed>,
     /// What values are polynomials in.
     pub vars: Vars,

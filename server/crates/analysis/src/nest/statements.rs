@@ -43,11 +43,13 @@ impl Builder<'_> {
                 }
             }
             Op::If => {
+                self.note_executed(t);
                 let (yes, no) = self.condition(args[0]);
                 self.branch(t, yes, no, args[1], args.get(2).copied());
             }
             Op::For | Op::While | Op::DoWhile => self.inner_loop(t),
             Op::Switch => {
+                self.note_executed(t);
                 self.visit(args[0]);
                 let saved = (self.dom.clone(), self.why.clone(), self.jumped);
                 self.mark_inexact(ObstacleKind::DataDependentCondition, args[0]);

@@ -14,9 +14,10 @@ use crate::flow::effects::is_pure_callee;
 use crate::loops::expr_of;
 use crate::nest::{condition_of, AffineAccess, Model};
 use crate::offload::extent::Maker;
+use crate::offload::own_cells;
 use crate::{
-    Buffer, Cells, Condition, Control, Expr, Facts, Final, LoopFacts, LoopId, MetBy, Obstacle, ObstacleKind,
-    Offload, Param, Private, Program, Reduction, Step, Verdict, Walk,
+    Buffer, Cells, Condition, Control, Expr, Facts, Final, Holders, LoopFacts, LoopId, MetBy, Obstacle,
+    ObstacleKind, Offload, Param, Private, Program, Reduction, Step, Verdict, Walk,
 };
 
 pub(crate) fn offload(
@@ -70,8 +71,9 @@ fn described(
 
     let indices: Vec<SymbolId> =
         band_loops.iter().filter_map(|l| l.control.as_ref().ok().map(|c| c.index)).collect();
-    let mut privates: Vec<Private> =
-        claim.privates.iter().filter(|p| !indices.contains(&p.symbol)).copied().collect();
+    let is_buffer = |s: SymbolId| buffers.iter().any(|b| b.symbol == s && b.holders != Holders::All);
+    let is_own = |p: &&Private| !indices.contains(&p.symbol) && !is_buffer(p.symbol);
+    let mut privates: Vec<Private> = claim.privates.iter().filter(is_own).copied().collect();
     privates.sort_by_key(|p| p.symbol);
     let walks = nest.walks()?;
     let finals = nest.finals(&mut maker, &walks)?;
@@ -245,7 +247,14 @@ impl Nest<'_, '_> {
 
     /// The variable that each thread has for itself, if that is what is accessed.
     fn private(&self, a: &AffineAccess) -> Option<&Private> {
-        self.claim.privates.iter().find(|p| p.symbol == a.base && !p.declared_inside)
+        self.claim
+            .privates
+            .iter()
+            .find(|p| p.symbol == a.base && !p.declared_inside && self.holders(p.symbol) == Holders::All)
+    }
+
+    fn holders(&self, s: SymbolId) -> Holders {
+        own_cells::holders(self.body, self.claim, s)
     }
 
     /// What each thread has for itself must be a variable of the function that nobody reads afterwards, and what threads begin
@@ -264,6 +273,11 @@ impl Nest<'_, '_> {
                     TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. }
                 );
                 if !is_scalar || *storage != Storage::Local {
+                    let is_number = matches!(kind(p.symbol), TypeKind::Int(_) | TypeKind::Float(_));
+                    let array = Some(p.symbol).filter(|_| !p.copied_in && !is_number);
+                    if let Some(t) = array.and_then(|s| own_cells::other_use(body, root, s)) {
+                        return fail(ObstacleKind::OwnCells(p.symbol), t);
+                    }
                     let both_ways = p.kept && p.copied_in;
                     let why = if both_ways { ObstacleKind::CopiedBothWays } else { ObstacleKind::LiveOut };
                     return fail(why(p.symbol), root);
@@ -375,6 +389,15 @@ impl Nest<'_, '_> {
             return fail(ObstacleKind::Unproved, at);
         }
         buffer.symbol = known;
+        buffer.holders = self.holders(known);
+        if buffer.holders != Holders::All {
+            if buffer.search.is_some() {
+                return fail(ObstacleKind::LiveOut(known), at);
+            }
+            // an iteration reads what it has written itself
+            buffer.read = false;
+            buffer.wholly_written = buffer.all_written;
+        }
         Ok(Some(buffer))
     }
 

@@ -5,10 +5,10 @@ use rustc_hash::FxHashMap;
 use term::{Body, Len, Op, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
-use crate::limits::offload_extent::BETWEEN_STEPS;
+use crate::limits::offload_extent::{BETWEEN_STEPS, STRETCH_STEPS};
 use crate::loops::expr_of;
 use crate::nest::{AffineAccess, Model};
-use crate::{Buffer, Expr, Length, Obstacle, ObstacleKind, Pred, Step};
+use crate::{Buffer, Expr, Holders, Length, Obstacle, ObstacleKind, Pred, Step};
 
 /// What accesses touch of an array.
 struct Touched {
@@ -234,6 +234,7 @@ impl Maker<'_, '_> {
         }
         let mut buffer = Buffer {
             symbol: base,
+            holders: Holders::All,
             element,
             inner_lengths,
             read,
@@ -350,9 +351,14 @@ impl Maker<'_, '_> {
             }
         }
         let exact = exact?.coalesce(self.budget).ok()?;
-        for l in loose {
-            if !l.is_subset(&exact, self.budget).ok()? {
-                return None;
+        // what may not be touched has to lie between what is
+        loose.retain(|l| !l.is_subset(&exact, self.budget).unwrap_or(false));
+        if !loose.is_empty() {
+            let between = self.stretch(&exact, inner.len())?;
+            for l in loose {
+                if !l.is_subset(&between, self.budget).ok()? {
+                    return None;
+                }
             }
         }
         let params = self.params.clone();
@@ -408,6 +414,17 @@ impl Maker<'_, '_> {
         let covers = hull.and_then(|h| h.is_subset(writes, &part));
         let _ = self.budget.spend(part.taken());
         covers.ok()
+    }
+
+    /// The subscripts of what lies from the first to the last element of a set, rows of any length.
+    fn stretch(&self, all: &poly::Set, inner: usize) -> Option<poly::Set> {
+        if inner == 0 {
+            return self.between(all);
+        }
+        let part = self.budget.part(STRETCH_STEPS);
+        let between = in_order(all, self.params.len(), inner + 1, &part);
+        let _ = self.budget.spend(part.taken());
+        between.ok()
     }
 
     /// The numbers between two of a set.

@@ -7,6 +7,7 @@ pub(crate) mod extent;
 pub(crate) mod lane_mapping;
 pub(crate) mod live;
 pub(crate) mod numbered;
+mod own_cells;
 pub(crate) mod region;
 mod search;
 pub(crate) mod touched;

@@ -32,6 +32,7 @@ pub(super) fn buffer(
         return None;
     }
     Some(Buffer {
+        holders: crate::Holders::All,
         symbol: base,
         element,
         inner_lengths: Vec::new(),

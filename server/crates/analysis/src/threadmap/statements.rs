@@ -2,7 +2,8 @@
 //!
 //! Two instances conflict if they touch one cell and one of them writes it, whichever comes first; that the order does
 //! not matter here is what makes an inexact access harmless: it only adds conflicts. Statements themselves must be
-//! exact, since a kernel runs just their instances.
+//! exact, since a kernel runs just their instances: where data decide whether one runs, the choice is one statement with all
+//! that is in it.
 
 use poly::{Row, Set};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -14,7 +15,7 @@ use crate::context::Context;
 use crate::depend::{overlap, Overlap};
 use crate::flow::effects::written;
 use crate::limits::threadmap_statements::{MAX_PAIRS, MAX_STATEMENTS};
-use crate::nest::{AffineAccess, Model};
+use crate::nest::{AffineAccess, Executed, Model};
 use crate::{Facts, Obstacle, ObstacleKind, Step};
 
 /// One statement.
@@ -24,6 +25,8 @@ pub(super) struct Statement {
     /// Model loops around it, outermost first.
     pub loops: Vec<usize>,
     pub domain: Domain,
+    /// Whether data decide what of it runs.
+    pub chooses: bool,
     /// When it runs (2d+1 schedule): its place in the text at each depth, between the counters of the loops around it.
     pub places: Vec<i128>,
 }
@@ -56,10 +59,6 @@ pub(super) fn nest(cx: &Context<'_>, facts: &Facts, model: &Model<'_>) -> Result
     let body = cx.body;
     let root = model.root;
     let headers = headers(body, model)?;
-    let mut order: FxHashMap<TermId, i128> = FxHashMap::default();
-    for (k, t) in body.walk(root).enumerate() {
-        order.insert(t, k as i128);
-    }
     for l in &model.loops {
         // Only the header moves a plain loop's index, and the first test comes first.
         let plain = |c: &crate::Control| {
@@ -71,33 +70,9 @@ pub(super) fn nest(cx: &Context<'_>, facts: &Facts, model: &Model<'_>) -> Result
             return Err(one(ObstacleKind::DataDependentCondition, l.term));
         }
     }
-    let mut statements: Vec<Statement> = Vec::new();
-    for e in model.executed.iter().filter(|e| !headers.contains(&e.term)) {
-        // A kernel runs just the domain: nothing in it may be a value that is not determined.
-        let known = |c: &crate::algebra::poly::Constraint| {
-            c.poly.vars().all(|v| match model.vars.kind(v) {
-                VarKind::Param(_) | VarKind::Product(_) | VarKind::Quotient => true,
-                VarKind::Iter(l) => e.loops.contains(l),
-                VarKind::Image | VarKind::Fresh => false,
-            })
-        };
-        if !e.domain.exact || !e.domain.pieces.iter().flatten().all(known) {
-            let unknown = Obstacle { kind: ObstacleKind::DataDependentCondition, term: e.term };
-            return Err(vec![e.why.clone().unwrap_or(unknown)]);
-        }
-        if statements.iter().any(|s| s.term == e.term) || statements.len() >= MAX_STATEMENTS {
-            return Err(one(ObstacleKind::Budget(crate::Work::Threads), e.term));
-        }
-        let inner = e.loops.iter().skip(1).map(|&l| model.loops[l].term);
-        let places: Option<Vec<i128>> = inner.chain([e.term]).map(|t| order.get(&t).copied()).collect();
-        let Some(places) = places else { return Err(one(ObstacleKind::Unproved, e.term)) };
-        statements.push(Statement { term: e.term, loops: e.loops.clone(), domain: e.domain.clone(), places });
-    }
-    if statements.is_empty() {
-        return Err(one(ObstacleKind::Unproved, root));
-    }
-    indices_stay_inside(body, model, &statements)?;
     let parents = body.parents();
+    let statements = statements(body, model, &headers, &parents)?;
+    indices_stay_inside(body, model, &statements)?;
     let owner = |mut t: TermId| loop {
         if let Some(k) = statements.iter().position(|s| s.term == t) {
             return Some(k);
@@ -119,6 +94,12 @@ pub(super) fn nest(cx: &Context<'_>, facts: &Facts, model: &Model<'_>) -> Result
         }
         match owner(a.term) {
             Some(k) => {
+                // which parts of a choice run is not known: any may
+                let mut any = a.clone();
+                if statements[k].chooses {
+                    any.domain = Domain { exact: false, ..statements[k].domain.clone() };
+                }
+                let a = &any;
                 let same = |(j, b): &(usize, AffineAccess)| {
                     *j == k
                         && a.base == b.base
@@ -142,6 +123,95 @@ pub(super) fn nest(cx: &Context<'_>, facts: &Facts, model: &Model<'_>) -> Result
         }
     }
     Ok(Nest { statements, accesses, outside, privates })
+}
+
+fn is_choice(body: &Body, t: TermId) -> bool {
+    matches!(body.op(t), Op::If | Op::Switch)
+}
+
+/// Whether it runs just in its domain: a kernel runs that, and nothing in it may be a value that is not determined.
+fn runs_surely(model: &Model<'_>, e: &Executed) -> bool {
+    let known = |c: &crate::algebra::poly::Constraint| {
+        c.poly.vars().all(|v| match model.vars.kind(v) {
+            VarKind::Param(_) | VarKind::Product(_) | VarKind::Quotient => true,
+            VarKind::Iter(l) => e.loops.contains(l),
+            VarKind::Image | VarKind::Fresh => false,
+        })
+    };
+    e.domain.exact && e.domain.pieces.iter().flatten().all(known)
+}
+
+/// The innermost choice around a statement that runs surely, within the same loops and with nothing that leaves it.
+fn choice<'m>(
+    body: &Body,
+    model: &'m Model<'_>,
+    parents: &[Option<TermId>],
+    e: &Executed,
+) -> Option<&'m Executed> {
+    let up = |t: &TermId| parents.get(t.0 as usize).copied().flatten();
+    let mut around = std::iter::successors(up(&e.term), up).take_while(|&t| !body.op(t).is_loop());
+    let surely = |t: &TermId| {
+        is_choice(body, *t) && model.executed.iter().any(|c| c.term == *t && runs_surely(model, c))
+    };
+    let term = around.find(surely)?;
+    let leaves = |t: TermId| {
+        let op = body.op(t);
+        op.is_loop() || matches!(op, Op::Continue | Op::Goto(_) | Op::Label(_) | Op::Return)
+    };
+    // a `break` ends a `switch` that is in it
+    let mut stack = vec![(term, false)];
+    while let Some((t, switch)) = stack.pop() {
+        if leaves(t) || (*body.op(t) == Op::Break && !switch) {
+            return None;
+        }
+        let switch = switch || *body.op(t) == Op::Switch;
+        stack.extend(body.args(t).iter().map(|&a| (a, switch)));
+    }
+    let mut found = model.executed.iter().filter(|c| c.term == term);
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// The statements, a choice that data make with all that is in it.
+fn statements(
+    body: &Body,
+    model: &Model<'_>,
+    headers: &FxHashSet<TermId>,
+    parents: &[Option<TermId>],
+) -> Result<Vec<Statement>, Vec<Obstacle>> {
+    let mut order: FxHashMap<TermId, i128> = FxHashMap::default();
+    for (k, t) in body.walk(model.root).enumerate() {
+        order.insert(t, k as i128);
+    }
+    let mut statements: Vec<Statement> = Vec::new();
+    for e in model.executed.iter().filter(|e| !headers.contains(&e.term) && !is_choice(body, e.term)) {
+        let chooses = !runs_surely(model, e);
+        let Some(run) = (if chooses { choice(body, model, parents, e) } else { Some(e) }) else {
+            let unknown = Obstacle { kind: ObstacleKind::DataDependentCondition, term: e.term };
+            return Err(vec![e.why.clone().unwrap_or(unknown)]);
+        };
+        if chooses {
+            // what runs in any case is in it, too
+            let inside: FxHashSet<TermId> = body.walk(run.term).collect();
+            statements.retain(|s| s.term == run.term || !inside.contains(&s.term));
+        }
+        match statements.iter().find(|s| s.term == run.term || body.walk(s.term).any(|t| t == run.term)) {
+            Some(s) if s.chooses => continue,
+            Some(_) => return Err(one(ObstacleKind::Budget(crate::Work::Threads), run.term)),
+            None => {}
+        }
+        if statements.len() >= MAX_STATEMENTS {
+            return Err(one(ObstacleKind::Budget(crate::Work::Threads), run.term));
+        }
+        let inner = run.loops.iter().skip(1).map(|&l| model.loops[l].term);
+        let places: Option<Vec<i128>> = inner.chain([run.term]).map(|t| order.get(&t).copied()).collect();
+        let Some(places) = places else { return Err(one(ObstacleKind::Unproved, run.term)) };
+        let (term, loops, domain) = (run.term, run.loops.clone(), run.domain.clone());
+        statements.push(Statement { term, loops, domain, chooses, places });
+    }
+    if statements.is_empty() {
+        return Err(one(ObstacleKind::Unproved, model.root));
+    }
+    Ok(statements)
 }
 
 /// Terms in loop headers, which must write nothing but the loop's own index.

@@ -144,7 +144,12 @@ fn memory(plan: &Plan<'_>, kernel: &Kernel, device: &Exprs<'_>, out: &mut Vec<Ar
         let ty = device.type_name(b.element);
         // Each buffer is an allocation of its own, so nothing else shows its cells.
         let declaration = format!("{quals}{ty} *__restrict__ ");
-        out.push(Arg::new(&declaration, &b.kernel_name, Value::Array(k)));
+        if b.is_given() {
+            out.push(Arg::new(&declaration, &b.kernel_name, Value::Array(k)));
+        }
+        if let Some(each) = &b.each {
+            out.push(left(&ty, &each.kernel_name, &each.device_name));
+        }
     }
     for r in &kernel.reductions {
         let ty = reduce::accumulator_type(plan, r, Dialect::Device);

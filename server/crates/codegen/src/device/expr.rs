@@ -197,7 +197,14 @@ impl<'p> Exprs<'p> {
             Some((_, Some(positive))) => format!("{flat} + {positive}"),
             Some((first, None)) => format!("{flat} - {first}"),
         };
-        format!("{}[{flat}]", b.kernel_name)
+        match &b.each {
+            None => format!("{}[{flat}]", b.kernel_name),
+            Some(each) => {
+                let is_one = flat.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+                let flat = if is_one { flat } else { format!("({flat})") };
+                format!("{}[{flat} * {}]", each.at_name, each.step_name)
+            }
+        }
     }
 
     /// A 64-bit position in a buffer.

@@ -10,8 +10,10 @@ mod back;
 mod call;
 mod checks;
 mod given;
+mod grid;
 mod growing;
 mod region;
+mod rows;
 mod search;
 mod within;
 
@@ -25,13 +27,13 @@ use term::{BinOp, TypeKind};
 
 use self::checks::test;
 use self::given::{has_type, Given, Givens};
-pub(crate) use self::given::{First, Room, Steps};
+pub(crate) use self::given::{First, Room, RoomSize, Steps};
 use super::args::{args, Value};
 use super::expr::{Dialect, Exprs};
 use super::host_expr::{Helpers, Named, Scope};
 use super::host_term::{Term, LONG_LONG};
 use super::{keyed, promises, reduce};
-use crate::plan::{name_part, Axis, BufferPlan, Dim, Kernel, Plan, ReductionPlan, Test, TestKind};
+use crate::plan::{name_part, BufferPlan, Kernel, Plan, ReductionPlan, Test, TestKind};
 use crate::HostPages;
 
 /// The host's side of a plan.
@@ -243,6 +245,7 @@ impl<'p> Host<'p> {
         }
         tests.extend(self.tests());
         let grid = self.grid(&mut tests);
+        self.rows(&mut tests);
         let block = self.kernel.block.iter().take(grid.len()).map(|&n| Term::Int(n.into())).collect();
         let sizes = Term::head("_Sizes", vec![Term::List(grid), Term::List(block)]);
         let params = self.arguments();
@@ -379,65 +382,12 @@ impl<'p> Host<'p> {
         }
     }
 
-    /// How many blocks there are along every axis; tests that there may be so many.
-    fn grid(&self, tests: &mut Vec<Term>) -> Vec<Term> {
-        let (plan, kernel) = (self.plan, self.kernel);
-        let p = &plan.prefix;
-        debug_assert!(kernel.dims.iter().all(|d| d.relation != BinOp::Ne));
-        let mut counts = Vec::new();
-        for axis in [Axis::X, Axis::Y, Axis::Z] {
-            let Some(d) = kernel.dims.iter().find(|d| d.axis == axis) else { continue };
-            let (n, most, a) =
-                (kernel.block[axis.number()], kernel.most_blocks[axis.number()], axis.letter());
-            let trips = Term::name(&d.trips_name);
-            let count = match n {
-                1 => trips,
-                n => {
-                    let more = Term::binary(BinOp::Add, trips, Term::Int(i128::from(n) - 1));
-                    Term::binary(BinOp::Div, more, Term::Int(n.into()))
-                }
-            };
-            let (grid, most_blocks) = (format!("{p}grid_{a}"), Term::Int(most.into()));
-            if d.strided {
-                let name = format!("{p}all_{a}");
-                tests.push(let_(&name, LONG_LONG, count));
-                let all = Term::Name(name);
-                let is_fewer = Term::binary(BinOp::Lt, all.clone(), most_blocks.clone());
-                let least = Term::head("Select", vec![is_fewer, all, most_blocks]);
-                tests.push(let_(&grid, LONG_LONG, least));
-            } else if plan.range(&d.trips).1 <= i128::from(n) * i128::from(most) && !kernel.has_partials() {
-                counts.push(Term::cast(BLOCKS, count));
-                continue;
-            } else {
-                tests.push(let_(&grid, LONG_LONG, count));
-                let fits = Term::binary(BinOp::Le, Term::name(&grid), most_blocks);
-                tests.push(test(fits, "a grid has so many blocks"));
-            }
-            counts.push(Term::cast(BLOCKS, Term::Name(grid)));
-        }
-        if kernel.has_partials() {
-            let along = |d: &Dim| Term::Name(format!("{p}grid_{}", d.axis.letter()));
-            let product = kernel.dims.iter().map(along).reduce(|a, b| Term::binary(BinOp::Mul, a, b));
-            let product = product.unwrap_or(Term::Int(1));
-            tests.push(let_(&self.blocks_name(), "int", Term::cast("int", product)));
-        }
-        counts
-    }
-
-    /// How many blocks leave results.
-    fn blocks(&self) -> Term {
-        Term::Name(self.blocks_name())
-    }
-    fn blocks_name(&self) -> String {
-        format!("{}blocks", self.plan.prefix)
-    }
-
     /// What lies on the device: which memory of the host's it is, how large, and which way it goes.
     fn arrays(&mut self) -> Vec<Term> {
         let (plan, kernel) = (self.plan, self.kernel);
         let mut out = Vec::new();
         let resident = self.steps.is_some();
-        for b in plan.device_buffers().filter(|_| !resident) {
+        for b in plan.device_buffers().filter(|b| !resident && b.is_given()) {
             if b.part.is_some() {
                 out.push(self.grown(b));
                 continue;
@@ -461,13 +411,14 @@ impl<'p> Host<'p> {
                 false => Term::head("_Array", vec![here, there, ty, bytes, Term::name(way)]),
             });
         }
+        self.row_arrays(&mut out);
         let most: i128 = kernel.most_blocks.iter().take(kernel.dims.len()).map(|&m| i128::from(m)).product();
         for Left { ty, partial, device } in left_by_blocks(plan, kernel) {
             if let Some(steps) = self.steps {
                 // taken once, by who runs the steps
                 let own = partial.strip_prefix(&plan.prefix).unwrap_or(partial);
                 let name = format!("{}{}_{own}", steps.outer.prefix, plan.name);
-                let room = Room { name, ty: ty.to_owned(), most };
+                let room = Room { name, ty: ty.to_owned(), size: RoomSize::Elements(most) };
                 let given = self.given.room(room, device);
                 debug_assert_eq!(given, device);
                 if self.ends_on_device() {

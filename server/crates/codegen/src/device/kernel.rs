@@ -284,6 +284,7 @@ fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
         out.line(&format!("{ty} {name} = ({ty})({moved});"));
     }
     positions(&exprs, out);
+    own_cells(&exprs, out);
     for &s in &k.privates {
         let name = exprs.name(s);
         out.line(&format!("{};", exprs.declarator(plan.body.symbols[s].ty, &name)));
@@ -308,6 +309,46 @@ fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
         reduce::tree(plan, k, out);
     }
     out.close("}");
+}
+
+/// Where the cells are that an iteration has for itself.
+fn own_cells(exprs: &Exprs<'_>, out: &mut Lines) {
+    let (plan, k) = (exprs.plan, exprs.kernel);
+    let mine: Vec<_> = plan.device_buffers().filter_map(|b| Some((b, b.each.as_ref()?))).collect();
+    if mine.is_empty() {
+        return;
+    }
+    let (mut thread, mut threads) = (String::new(), String::new());
+    let mut axes: Vec<char> = k.dims.iter().map(|d| d.axis.letter()).collect();
+    axes.sort_unstable();
+    for a in axes.into_iter().rev() {
+        let (first, many) = rounds(plan, a);
+        thread = match thread.is_empty() {
+            true => first,
+            false => format!("({thread}) * ({many}) + {first}"),
+        };
+        threads = if threads.is_empty() { many } else { format!("({threads}) * ({many})") };
+    }
+    let p = &plan.prefix;
+    let (my, all) = (format!("{p}thread"), format!("{p}threads"));
+    out.line(&format!("const long long {my} = {thread};"));
+    out.line(&format!("const long long {all} = {threads};"));
+    let is_last: Vec<String> =
+        k.dims.iter().map(|d| format!("{} == {} - 1", d.counter_name, d.trips_name)).collect();
+    let last = format!("{p}is_last");
+    if mine.iter().any(|m| m.1.kept) {
+        out.line(&format!("const bool {last} = {}; /* whose results stay */", is_last.join(" && ")));
+    }
+    for (b, each) in mine {
+        let (ty, at, step) = (exprs.type_name(b.element), &each.at_name, &each.step_name);
+        let rows = format!("{} + {my}", each.kernel_name);
+        let (where_, by) = match each.kept {
+            true => (format!("{last} ? {} : {rows}", b.kernel_name), format!("{last} ? 1 : {all}")),
+            false => (rows, all.clone()),
+        };
+        out.line(&format!("{ty} *const {at} = {where_};"));
+        out.line(&format!("const long long {step} = {by};"));
+    }
 }
 
 /// Where pointers that move stand when the iteration begins.

@@ -218,7 +218,8 @@ impl<'i, 'a> Builder<'i, 'a> {
         let inductions = self.inductions();
         let walks = self.walks(&pointers);
         let partials = !reductions.is_empty() || !keyed.is_empty();
-        if partials {
+        let each = buffers.iter().any(|b| b.each.is_some());
+        if partials || each {
             dims.iter_mut().for_each(|d| d.strided = true);
         }
         let roles = self.roles(&reductions, &keyed, &inductions, &dims);
@@ -237,6 +238,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         for b in &mut buffers {
             b.on_device = b.written || support.buffers.contains(&b.symbol);
         }
+        self.check_each(&buffers, &views, inner);
         self.device_types(&mut support, &roles.chosen, &privates, &buffers);
         let functions = self.functions(&mut support);
         self.reasons.append(&mut support.reasons);
@@ -274,7 +276,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         for v in views.iter().filter(|v| v.into == v.symbol) {
             names.insert(v.symbol, self.position_name(&names, v.symbol));
         }
-        let (block, most_blocks) = self.launch_shape(dims.len(), partials);
+        let (block, most_blocks) = self.launch_shape(dims.len(), partials || each);
         self.words(partials, &atomics);
         self.plan = Some(Plan {
             body,

@@ -1,12 +1,13 @@
 //! Device copies: of what, how much, in which direction.
 
-use analysis::{Buffer, Expr, Length, Offload, Pred, Search};
-use term::{Body, Storage, SymbolId, TypeId, TypeKind};
+use analysis::{Buffer, Expr, Holders, Length, Offload, Pred, Search};
+use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::build::Builder;
 use super::names::part;
 use super::support::Support;
-use super::{bounds, simplify, RefusalKind, Stride, StrideSource, Test, TestKind};
+use super::{bounds, simplify, RefusalKind, Stride, StrideSource, Test, TestKind, View};
+use crate::access::chain;
 
 /// A device copy of a stretch of host memory.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub struct BufferPlan {
     pub copy_in: bool,
     /// Whether a region has it for itself: the host has none.
     pub own: bool,
+    /// What each thread has of it for itself.
+    pub each: Option<EachPlan>,
     /// Whether results are kept aside until all of them have arrived: the original loop could not run again otherwise.
     pub staged: bool,
     /// Whether there is room on the device from element 0 on, so that the kernel's subscripts are the program's.
@@ -51,7 +54,31 @@ pub struct BufferPlan {
     pub kernel_name: String,
 }
 
+/// Cells of an array that each thread of a kernel has for itself, in memory on the device: those of one element lie side by side, a
+/// thread after the other.
+#[derive(Clone, Debug)]
+pub struct EachPlan {
+    /// Whether the last iteration uses the array itself.
+    pub kept: bool,
+    /// The last element that the kernel uses.
+    pub last: Expr,
+    /// Elements that a thread has, and bytes of all; names in the host block.
+    pub row_name: String,
+    pub bytes_name: String,
+    /// All of them, on the host and in the kernel.
+    pub device_name: String,
+    pub kernel_name: String,
+    /// In the kernel, where those of an iteration begin and how far apart they are.
+    pub at_name: String,
+    pub step_name: String,
+}
+
 impl BufferPlan {
+    /// Whether the kernel is given the array itself.
+    pub fn is_given(&self) -> bool {
+        self.on_device && self.each.as_ref().is_none_or(|e| e.kept)
+    }
+
     /// Number of elements, if it is a known constant.
     pub fn constant_count(&self) -> Option<i128> {
         let (first, last) = self.extent.as_ref()?;
@@ -161,6 +188,7 @@ impl<'a> Builder<'_, 'a> {
                 written: b.written,
                 copy_in: !b.wholly_written,
                 own: false,
+                each: self.each(b, element_size, positive, &n),
                 staged: b.read && b.written && !b.wholly_written,
                 on_device: true,
                 from_zero: false,
@@ -182,6 +210,55 @@ impl<'a> Builder<'_, 'a> {
             });
         }
         out
+    }
+
+    /// What each thread has of an array for itself, if it has anything.
+    fn each(&mut self, b: &Buffer, size: u64, positive: &[Expr], name: &str) -> Option<EachPlan> {
+        let kept = match b.holders {
+            Holders::All => return None,
+            Holders::Each => false,
+            Holders::EachButLast => true,
+        };
+        let types = &self.body.types;
+        let last = match &b.extent {
+            Some((_, last)) => simplify::under(last, positive),
+            None => {
+                let all = types.size_align(self.body.symbols[b.symbol].ty).map_or(0, |s| s.0);
+                Expr::Int(i128::from(all / size) - 1)
+            }
+        };
+        let mut named = |wish: String| self.host_name(&wish);
+        Some(EachPlan {
+            kept,
+            last,
+            row_name: named(format!("{name}_row_count")),
+            bytes_name: named(format!("{name}_rows_bytes")),
+            device_name: named(format!("gpu_{name}_rows")),
+            kernel_name: named(format!("{name}_rows")),
+            at_name: named(format!("my_{name}")),
+            step_name: named(format!("my_{name}_step")),
+        })
+    }
+
+    /// Refuses what threads cannot have for themselves: only subscripts that reach an element are written otherwise.
+    pub(super) fn check_each(&mut self, buffers: &[BufferPlan], views: &[View], inner: TermId) {
+        let body = self.body;
+        for b in buffers.iter().filter(|b| b.each.is_some()) {
+            let mine = |t: &TermId| body.as_symbol(*t) == Some(b.symbol);
+            let reaches = |t: TermId| {
+                let full = chain(body, t).is_some_and(|(s, subs)| s == b.symbol && subs.len() == b.rank);
+                full && matches!(body.op(t), Op::Index | Op::Deref)
+            };
+            let mentions = body.walk(inner).filter(mine).count();
+            let cells = body.walk(inner).filter(|&t| reaches(t)).count();
+            let shown = body
+                .walk(inner)
+                .any(|t| *body.op(t) == Op::AddrOf && body.args(t).first().is_some_and(|&a| reaches(a)));
+            let viewed = views.iter().any(|v| v.into == b.symbol || v.symbol == b.symbol);
+            if mentions != cells || shown || viewed || self.input.offload.threads.is_some() {
+                self.refuse(RefusalKind::PointerValue(b.symbol), self.target);
+            }
+        }
     }
 
     /// Settles which part of each array comes back, and what has to be tested for it.

@@ -37,7 +37,7 @@ use crate::limits::plan_pages::LARGEST as LARGEST_FOR_PAGES;
 pub(crate) use bounds::{constant, params as expr_params, pred_params};
 pub use build::plan;
 pub use functions::{DeviceFunction, FunctionTrouble};
-pub use memory::BufferPlan;
+pub use memory::{BufferPlan, EachPlan};
 pub(crate) use names::{has_word, part as name_part, Namer};
 pub use refuse::{NextStep, Reason, Refusal, RefusalKind};
 pub use region::{plan_name, plan_region, region_needs, RegionPlan};

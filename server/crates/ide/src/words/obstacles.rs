@@ -46,6 +46,7 @@ pub(crate) fn obstacle_label(view: &FunctionView, o: &Obstacle) -> String {
         ObstacleKind::CarriedScalar(s)
         | ObstacleKind::LiveOut(s)
         | ObstacleKind::CopiedBothWays(s)
+        | ObstacleKind::OwnCells(s)
         | ObstacleKind::Unset(s) => view.symbol(*s).to_owned(),
         ObstacleKind::MayAlias(a, b) => format!("{} and {} may overlap", view.object(a), view.object(b)),
         ObstacleKind::SameArray(a, b) => {
@@ -201,6 +202,14 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                 "live-out",
                 format!("each iteration of the loop (line {line}) needs a copy of `{name}` as it was before the loop, and what the last one leaves in it is read later"),
                 "This form is not offloaded.",
+            )
+        }
+        ObstacleKind::OwnCells(symbol) => {
+            let name = view.symbol(*symbol);
+            words(
+                "own-cells",
+                format!("each iteration would need a `{name}` of its own, and on line {line} more is done with it than to reach its elements by subscripts"),
+                &format!("Use `{name}` with subscripts alone in this loop, without passing it on or setting another pointer to it."),
             )
         }
         ObstacleKind::Unset(symbol) => {

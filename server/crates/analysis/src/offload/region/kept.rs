@@ -8,7 +8,7 @@ use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 use super::{memory, trouble, Found, Life, Use, Walk};
 use crate::flow::counted_loop::has_jump;
 use crate::flow::liveness;
-use crate::{Buffer, Exchanged, Expr, RegionArray, RegionScalar, RegionTroubleKind, Surely};
+use crate::{Buffer, Exchanged, Expr, Holders, RegionArray, RegionScalar, RegionTroubleKind, Surely};
 
 impl<'a> Walk<'a> {
     /// The variables that the statements use, and what becomes of them.
@@ -102,6 +102,14 @@ impl<'a> Walk<'a> {
         Ok(out)
     }
 
+    /// Whether some nest reads an array, and whether some nest writes it; what iterations have for themselves is not the
+    /// array's.
+    fn read_and_written(&self, s: SymbolId) -> [bool; 2] {
+        let mine = self.nests.iter().flat_map(|n| &n.1.buffers).filter(|b| b.symbol == s);
+        let shared = mine.filter(|b| b.holders != Holders::Each);
+        shared.fold([false; 2], |[read, written], b| [read || b.read, written || b.written])
+    }
+
     /// The arrays, each with the part that all uses which surely happen make up together.
     pub(super) fn arrays(
         &mut self,
@@ -115,9 +123,9 @@ impl<'a> Walk<'a> {
             let uses = self.uses.get(&s).map_or(&[][..], Vec::as_slice);
             let Some(first) = uses.first() else { continue };
             if self.declared.contains(&s) {
-                let all = self.nests.iter().flat_map(|n| &n.1.buffers).filter(|b| b.symbol == s);
-                let (read, written) = all.fold((false, false), |a, b| (a.0 || b.read, a.1 || b.written));
-                let buffer = Buffer { read, written, wholly_written: true, ..first.buffer.clone() };
+                let [read, written] = self.read_and_written(s);
+                let holders = Holders::All;
+                let buffer = Buffer { read, written, holders, wholly_written: true, ..first.buffer.clone() };
                 out.push(RegionArray { buffer, kept: false, own: true });
                 continue;
             }
@@ -139,15 +147,17 @@ impl<'a> Walk<'a> {
                 Some(all) if !is_exchanged => written_part(uses, &mut new).filter(|w| w != all),
                 _ => None,
             };
-            let writes = |b: &Buffer| b.wholly_written && is_same_part(&b.extent, &extent);
+            let writes = |b: &Buffer| {
+                b.wholly_written && b.holders != Holders::Each && is_same_part(&b.extent, &extent)
+            };
             let covers =
                 first.is_sure && writes(&first.buffer) || self.first_nest(statements, s).is_some_and(writes);
-            let reads = self.nests.iter().flat_map(|n| &n.1.buffers).filter(|b| b.symbol == s);
-            let (read, written) = reads.fold((false, false), |a, b| (a.0 || b.read, a.1 || b.written));
+            let [read, written] = self.read_and_written(s);
             let buffer = Buffer {
+                holders: Holders::All,
                 read,
                 written,
-                wholly_written: covers && self.exchanged.is_empty(),
+                wholly_written: covers && self.exchanged.is_empty() || !(read || written),
                 extent,
                 written_part,
                 ..first.buffer.clone()

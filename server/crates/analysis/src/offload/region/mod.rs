@@ -124,12 +124,14 @@ fn memory<'o>(body: &'o Body, offload: &'o Offload) -> impl Iterator<Item = &'o 
 }
 
 /// Something that uses a part of an array.
+#[derive(Clone)]
 struct Use {
     buffer: Buffer,
     /// Whether it surely happens, with what [`Walk::sure`] says.
     is_sure: bool,
 }
 
+#[derive(Clone)]
 struct Walk<'a> {
     body: &'a Body,
     program: &'a Program,

@@ -120,8 +120,13 @@ impl Walk<'_> {
         if let Some(id) = self.facts.of_term(t).filter(|_| is_sure && self.exchanged.is_empty()) {
             let outer: BTreeSet<SymbolId> =
                 wanted.iter().copied().filter(|s| !self.declared.contains(s)).collect();
-            let found = touched(body, self.program, self.facts, id, &outer, self.budget);
-            rest = self.take(found.unwrap_or_default(), wanted);
+            let found = touched(body, self.program, self.facts, id, &outer, self.budget).unwrap_or_default();
+            // what the nests use each may be known without a test
+            let is_new = |c: &Condition| !self.conditions.contains(c);
+            if found.conditions.iter().any(is_new) && self.by_nests(t, is_first, wanted) {
+                return;
+            }
+            rest = self.take(found, wanted);
             if rest.len() < wanted.len() {
                 // said once more, in the loop's own words
                 let runs = self.first_test(t, is_first).flatten();
@@ -133,16 +138,42 @@ impl Walk<'_> {
             within.flat_map(|n| memory(body, &n.1)).any(|b| b.symbol == *s)
         };
         rest.retain(inside);
-        if rest.is_empty() {
-            return;
+        if !rest.is_empty() {
+            self.within_loop(t, inner, [is_sure, is_first], &rest);
         }
+    }
+
+    fn within_loop(
+        &mut self,
+        t: TermId,
+        inner: TermId,
+        [is_sure, is_first]: [bool; 2],
+        wanted: &BTreeSet<SymbolId>,
+    ) {
         let runs = match is_sure {
             true => self.first_test(t, is_first),
             false => None,
         };
         let sure = runs.is_some();
         self.add_sure(runs.flatten());
-        self.used(inner, sure, false, &rest);
+        self.used(inner, sure, false, wanted);
+    }
+
+    /// Notes what the nests in a loop use, each by itself, if all of that is surely used and known where the statements begin.
+    fn by_nests(&mut self, t: TermId, is_first: bool, wanted: &BTreeSet<SymbolId>) -> bool {
+        let Some(inner) = self.body.loop_parts(t).map(|p| p.body) else { return false };
+        let mut tried = self.clone();
+        tried.within_loop(t, inner, [true, is_first], wanted);
+        let before = |s: &SymbolId| self.uses.get(s).map_or(0, Vec::len);
+        let new = |s: &SymbolId| tried.uses.get(s).into_iter().flatten().skip(before(s));
+        let all_sure = wanted.iter().all(|s| new(s).all(|u| u.is_sure || self.declared.contains(s)));
+        let as_many =
+            tried.tested.len() == self.tested.len() && tried.conditions.len() == self.conditions.len();
+        let found = all_sure && as_many && tried.untold == self.untold;
+        if found {
+            *self = tried;
+        }
+        found
     }
 
     pub(super) fn add_sure(&mut self, more: impl IntoIterator<Item = Surely>) {

@@ -5,6 +5,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, SymbolId, TermId};
 
+use crate::algebra::poly::Domain;
 use crate::depend::{overlap, Overlap};
 use crate::nest::{AffineAccess, Model};
 use crate::threadmap::sets::{ParamSpace, Part};
@@ -185,7 +186,8 @@ fn stand(body: &Body, nest: &mut Nest, p: &PrivateOf, w: &Window, out: &mut Stan
         }
         let access = |write: bool| {
             let at = AffineAccess { write, term: s.term, loops: s.loops.clone(), ..cell.clone() };
-            (k, AffineAccess { domain: s.domain.clone(), ..at })
+            let exact = s.domain.exact && !s.chooses;
+            (k, AffineAccess { domain: Domain { exact, ..s.domain.clone() }, ..at })
         };
         if p.writers.contains(&k) && k != to {
             nest.accesses.push(access(true));

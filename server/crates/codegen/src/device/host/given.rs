@@ -70,13 +70,23 @@ pub(crate) struct Steps<'p> {
 }
 
 /// Memory on the device for what blocks leave.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct Room {
     /// As it is called where it is taken, and in between.
     pub(crate) name: String,
     pub(crate) ty: String,
-    /// Elements.
-    pub(crate) most: i128,
+    pub(crate) size: RoomSize,
+}
+
+/// How large a room is.
+#[derive(Clone, PartialEq)]
+pub(crate) enum RoomSize {
+    Elements(i128),
+    /// What threads have for themselves of an array: so many threads, in rounds of a block's, unless these are too many.
+    Rows {
+        of: SymbolId,
+        trips: Vec<analysis::Expr>,
+    },
 }
 
 /// The first element of an array that a region has on the device.

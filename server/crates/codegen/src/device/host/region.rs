@@ -11,7 +11,7 @@ use analysis::{Region, RegionScalar, Surely};
 use term::{intrinsic, strength, BinOp, Op, Origin, SymbolId, TermId};
 
 use super::checks::test;
-use super::{in_c, of_type, Host, HostText, Steps};
+use super::{in_c, of_type, Host, HostText, RoomSize, Steps};
 use crate::device::expr::{Dialect, Exprs};
 use crate::device::host_expr::{element_name, term_text};
 use crate::device::host_term::Term;
@@ -177,7 +177,13 @@ impl Host<'_> {
         let mut arrays = self.arrays();
         for room in given_on.rooms.borrow().iter() {
             let size = Term::head("SizeOfType", vec![Term::name(&room.ty)]);
-            let bytes = Term::binary(BinOp::Mul, Term::Int(room.most), size);
+            let bytes = match &room.size {
+                RoomSize::Elements(most) => Term::binary(BinOp::Mul, Term::Int(*most), size),
+                RoomSize::Rows { of, trips } => match plan.buffers.iter().find(|b| b.symbol == *of) {
+                    Some(b) => self.room_of_rows(b, trips),
+                    None => continue,
+                },
+            };
             let (name, ty) = (Term::name(&room.name), Term::Name(format!("{}*", room.ty)));
             given.push(name.clone());
             arrays.push(Term::head("_Array", vec![Term::Int(0), name, ty, bytes, Term::name("none")]));
