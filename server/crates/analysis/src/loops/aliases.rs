@@ -25,6 +25,9 @@ pub(crate) fn alias_conditions(
         let kind = ConditionKind::DistinctRows(Object { symbol: table, fields: Vec::new() });
         if crate::alias::row_tables::has_fresh_rows(cx.body, &cx.effects, table) {
             facts.note(kind, MetBy::Proof, None);
+        } else if has_extent(cx.body, model, accesses, table) {
+            // the host sees the pointers
+            facts.note(kind, MetBy::RunTimeCheck, None);
         } else if let Some(number) = model.promises.rows(cx.body, table) {
             model.promises.rest_on(number);
             facts.note(kind, MetBy::Assumed, None);
@@ -81,11 +84,13 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[AffineAccess], s: Symb
     if !matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. }) {
         return true;
     }
-    // Rows lie wherever they lie; no one stretch holds them.
-    if model.objects.tables.contains(&s) {
+    // Rows lie wherever they lie, each in a stretch of its own.
+    let is_table = model.objects.tables.contains(&s);
+    let mut mine = accesses.iter().filter(|a| a.base == s);
+    if is_table && !model.table(s).is_some_and(|t| mine.all(|a| model.is_in_row(a, &t))) {
         return false;
     }
-    if let Some(size) = model.promises.size(s) {
+    if let Some(size) = model.promises.size(s).filter(|_| !is_table) {
         model.promises.rest_on(size.number);
         return true;
     }

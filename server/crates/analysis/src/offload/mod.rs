@@ -8,6 +8,7 @@ pub(crate) mod lane_mapping;
 pub(crate) mod live;
 pub(crate) mod numbered;
 pub(crate) mod region;
+pub(crate) mod rows;
 mod search;
 pub(crate) mod touched;
 mod vertices;

@@ -12,6 +12,7 @@ mod checks;
 mod given;
 mod growing;
 mod region;
+mod rows;
 mod search;
 mod within;
 
@@ -65,7 +66,6 @@ pub(crate) fn text(
     let call = host.kernel_call();
     let start = Term::head("_InitCudaKernel", vec![Term::name(&kernel.name)]);
     let body = vec![Term::head("_InitCuda", Vec::new()), start, call];
-    let given = &host.given.all;
     let comment = format!(
         "Runs the {} of {}, line {}, on the GPU. 0: it did not, nothing has changed that the loop reads, and the loop itself \
          is to run.",
@@ -75,7 +75,9 @@ pub(crate) fn text(
     );
     let mut functions = host.helper_functions();
     functions.extend(plan.buffers.iter().flat_map(|b| search::function(plan, kernel, b)));
+    functions.append(&mut host.row_functions);
     functions.push(Term::comment(&comment));
+    let given = &host.given.all;
     functions.push(Term::function(&["ExternC"], "int", &name, of_type(given, |g| &g.ty), body));
     let written = pages.written(Some(plan.target), &Term::List(functions).to_string())?;
     let stand_in = in_c(&name, given, pages)?;
@@ -83,8 +85,12 @@ pub(crate) fn text(
     if host.helpers.apart.get() {
         includes.push("<stdint.h>".to_owned());
     }
-    if promises::need_memory(plan) {
+    let rows = plan.buffers.iter().any(|b| b.rows.is_some());
+    if promises::need_memory(plan) || rows {
         includes.push("<stdlib.h>".to_owned());
+    }
+    if rows {
+        includes.extend(["<stdint.h>", "<string.h>"].map(str::to_owned));
     }
     includes.sort();
     includes.dedup();
@@ -121,6 +127,8 @@ struct Host<'p> {
     helpers: Rc<Helpers>,
     /// Who calls it, if it is a nest's of a region: arrays then lie on the device, and stay there.
     steps: Option<&'p Steps<'p>>,
+    /// Functions that go through rows of tables.
+    row_functions: Vec<Term>,
 }
 
 impl<'p> Host<'p> {
@@ -139,6 +147,7 @@ impl<'p> Host<'p> {
             helper,
             helpers: Rc::default(),
             steps,
+            row_functions: Vec::new(),
         }
     }
 
@@ -272,6 +281,7 @@ impl<'p> Host<'p> {
         b.on_device
             || self.plan.tests.iter().any(|t| match t.kind {
                 TestKind::Apart(i, j) => is(i) || is(j),
+                TestKind::RowsApart { .. } => true,
                 TestKind::Outside { buffer, .. } | TestKind::CellInBuffer { buffer, .. } => is(buffer),
                 TestKind::InRange { buffer, .. } | TestKind::Distinct(buffer) => is(buffer),
                 _ => false,
@@ -354,6 +364,9 @@ impl<'p> Host<'p> {
 
     /// A pointer to the first element copied.
     fn pointer(&mut self, b: &BufferPlan) -> Term {
+        if let Some(rows) = &b.rows {
+            return Term::name(&rows.packed_name);
+        }
         let base = Term::Name(self.given.array(b));
         let first = b.constant_first().map_or_else(|| Term::name(&b.first_name), Term::Int);
         let first = match (self.steps.and_then(|s| s.first(b.symbol)), first) {
@@ -448,6 +461,10 @@ impl<'p> Host<'p> {
                 (false, true) => "out",
                 (false, false) => "none",
             };
+            if let Some(rows) = &b.rows {
+                out.push(self.rows_array(b, rows, way));
+                continue;
+            }
             let ty = Term::Name(format!("{}*", self.cpp.type_name(b.element)));
             let here = if b.own { Term::Int(0) } else { self.pointer(b) };
             let (there, bytes) = (Term::name(&b.device_name), Term::name(&b.bytes_name));

@@ -6,7 +6,7 @@ use term::{Body, Storage, SymbolId, TypeId, TypeKind};
 use super::build::Builder;
 use super::names::part;
 use super::support::Support;
-use super::{bounds, simplify, RefusalKind, Stride, StrideSource, Test, TestKind};
+use super::{bounds, simplify, RefusalKind, RowsPlan, Stride, StrideSource, Test, TestKind};
 
 /// A device copy of a stretch of host memory.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct BufferPlan {
     pub(crate) part: Option<(Expr, Expr)>,
     /// How the host finds first and last element where no expression says them.
     pub search: Option<Search>,
+    /// Rows that a table shows. First and last element are then those of the array that they are on the device.
+    pub rows: Option<RowsPlan>,
     /// Names in the host block.
     pub first_name: String,
     pub count_name: String,
@@ -89,8 +91,9 @@ impl<'a> Builder<'_, 'a> {
             // The type must be: pointer or array, arrays inside, then the element.
             let mut ty = symbol.ty;
             let mut levels = 0;
-            let rank = b.inner_lengths.len() + 1;
-            while levels < rank {
+            // of rows the symbol is a pointer to the elements of one
+            let in_type = b.inner_lengths.len() + 1;
+            while levels < in_type {
                 let q = body.types.quals(ty);
                 if q.is_volatile || q.is_atomic {
                     self.refuse(RefusalKind::Volatile(b.symbol), t);
@@ -107,7 +110,7 @@ impl<'a> Builder<'_, 'a> {
                 self.refuse(RefusalKind::Volatile(b.symbol), t);
             }
             let size = body.types.size_align(ty).map(|s| s.0);
-            let (Some(element_size), true) = (size.filter(|&s| s > 0), levels == rank) else {
+            let (Some(element_size), true) = (size.filter(|&s| s > 0), levels == in_type) else {
                 self.refuse(RefusalKind::PartialSubscript(b.symbol), t);
                 continue;
             };
@@ -115,11 +118,15 @@ impl<'a> Builder<'_, 'a> {
                 self.refuse(RefusalKind::PartialSubscript(b.symbol), t);
                 continue;
             }
-            if symbol.storage == Storage::Path && !body.path_term(b.symbol).is_some_and(|p| self.may_load(p))
-            {
-                self.refuse(RefusalKind::ReadsTooEarly, body.path_term(b.symbol).unwrap_or(t));
+            // pointers to rows are followed where the loop does
+            let loaded = match &b.rows {
+                Some(rows) => Some(rows.table).filter(|&table| body.as_symbol(table).is_none()),
+                None => body.path_term(b.symbol).filter(|_| symbol.storage == Storage::Path),
+            };
+            if let Some(early) = loaded.filter(|&p| !self.may_load(p)) {
+                self.refuse(RefusalKind::ReadsTooEarly, early);
             }
-            if b.extent.is_none() && b.search.is_none() {
+            if b.extent.is_none() && b.search.is_none() && b.rows.is_none() {
                 let whole = matches!(body.types.kind(symbol.ty), TypeKind::Array { len, .. } if *len != term::Len::Unknown);
                 if !whole {
                     self.refuse(RefusalKind::UnknownExtent(b.symbol), t);
@@ -129,7 +136,11 @@ impl<'a> Builder<'_, 'a> {
                 Storage::Path => part(&symbol.name),
                 _ => symbol.name.to_string(),
             };
-            let mut sources = Vec::new();
+            let rank = b.rank();
+            let (mut rows, mut extent, mut sources) = (None, None, Vec::new());
+            if let Some((plan, lengths, all)) = self.rows(b, &n, positive, (out.len(), strides)) {
+                (rows, extent, sources) = (Some(plan), Some(all), lengths);
+            }
             for (d, length) in b.inner_lengths.iter().enumerate() {
                 sources.push(match *length {
                     Length::Const(c) => StrideSource::Const(c),
@@ -161,16 +172,18 @@ impl<'a> Builder<'_, 'a> {
                 written: b.written,
                 copy_in: !b.wholly_written,
                 own: false,
-                staged: b.read && b.written && !b.wholly_written,
+                // rows come back into memory of their own anyway
+                staged: b.read && b.written && !b.wholly_written && rows.is_none(),
                 on_device: true,
                 from_zero: false,
-                extent: b
-                    .extent
-                    .as_ref()
-                    .map(|(f, l)| (simplify::under(f, positive), simplify::under(l, positive))),
+                extent: extent.or_else(|| {
+                    let (f, l) = b.extent.as_ref()?;
+                    Some((simplify::under(f, positive), simplify::under(l, positive)))
+                }),
                 back: None,
                 part: None,
                 search: b.search.clone(),
+                rows,
                 first_name: self.host_name(&format!("{n}_first")),
                 count_name: self.host_name(&format!("{n}_count")),
                 bytes_name: self.host_name(&format!("{n}_bytes")),

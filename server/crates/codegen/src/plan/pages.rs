@@ -71,7 +71,7 @@ impl<'a> Plan<'a> {
                 }
             }
             b.from_zero =
-                !b.staged && b.part.is_none() && b.extent.is_some() && b.constant_first() != Some(0);
+                !b.staged && b.rows.is_none() && b.part.is_none() && b.extent.is_some() && b.constant_first() != Some(0);
         }
         Ok(plan)
     }

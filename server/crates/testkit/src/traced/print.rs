@@ -75,7 +75,7 @@ impl Source<'_> {
                 self.body.types.as_int(self.body.ty(*t))?;
                 format!("((__int128)({}))", self.expression(*t)?)
             }
-            Param::Distance { .. } => return None,
+            Param::Distance { .. } | Param::Row(_) => return None,
         })
     }
 
