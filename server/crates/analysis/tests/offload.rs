@@ -59,7 +59,8 @@ fn check(text: &str, expect: Expect) {
                     (_, _, true) => "out",
                     _ => "partly out",
                 };
-                let range = |(first, last): &(Expr, Expr)| format!("{} .. {}", show(body, first), show(body, last));
+                let range =
+                    |(first, last): &(Expr, Expr)| format!("{} .. {}", show(body, first), show(body, last));
                 let extent = match (&b.extent, &b.rows) {
                     (Some(all), _) => range(all),
                     (None, Some(rows)) => format!("rows of {}", term::notation::print(body, rows.table)),

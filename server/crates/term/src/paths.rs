@@ -98,8 +98,10 @@ impl Body {
         }
         subscripts.reverse();
         // `double *rows[8]`
-        let is_array = self.as_symbol(table).is_some() && matches!(self.types.kind(self.ty(table)), TypeKind::Array { .. });
-        (!subscripts.is_empty() && (is_pointer(table) || is_array)).then_some(RowOfTable { table, subscripts })
+        let is_array = self.as_symbol(table).is_some()
+            && matches!(self.types.kind(self.ty(table)), TypeKind::Array { .. });
+        (!subscripts.is_empty() && (is_pointer(table) || is_array))
+            .then_some(RowOfTable { table, subscripts })
     }
     /// Names the paths; called once, when the body is finished.
     pub(crate) fn name_paths(&mut self) {

@@ -103,7 +103,9 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[AffineAccess], s: Symb
                     _ => false,
                 };
                 let still = !model.effects.writes_in(model.root).contains(&s);
-                return direct && still && a.subs.len() == 1 && range(body, sub.term, 0).is_some();
+                let alone = direct && still && a.subs.len() == 1;
+                return alone
+                    && (range(body, sub.term, 0).is_some() || is_gone_through(body, model, a, sub.term));
             };
             p.vars().all(|v| match *model.vars.kind(v) {
                 VarKind::Param(_) | VarKind::Product(_) => true,
@@ -121,13 +123,28 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[AffineAccess], s: Symb
                 // A sum that grows has a stretch if it is bounded on both sides.
                 VarKind::Image if model.vars.loads.contains_key(&v) => model.promises.bounds(&model.vars, v),
                 VarKind::Image => {
-                    model.vars.rising.contains_key(&v)
-                        && model.vars.definition(v).is_some_and(|defs| defs.len() > 1)
+                    model.vars.steady.contains(&v)
+                        || model.vars.rising.contains_key(&v)
+                            && model.vars.definition(v).is_some_and(|defs| defs.len() > 1)
+                        || is_gone_through(body, model, a, sub.term)
                 }
                 VarKind::Fresh => false,
             })
         })
     })
+}
+
+/// Whether the host can go through a subscript's values before the loop: it is a number computed from the loop's own index and what
+/// stays the same, in each iteration of the loop itself.
+fn is_gone_through(body: &Body, model: &Model<'_>, a: &AffineAccess, subscript: TermId) -> bool {
+    let Some(control) = model.loops.first().and_then(|l| l.control.as_ref()) else { return false };
+    let changed = model.effects.writes_in(model.root);
+    let plain = |t: TermId| match body.op(t) {
+        Op::Int(_) | Op::Binary(_) | Op::Unary(_) | Op::Cast => body.types.as_int(body.ty(t)).is_some(),
+        Op::Sym(s) => *s == control.index || body.symbols[*s].is_own_scalar() && !changed.contains(s),
+        _ => false,
+    };
+    control.header_only && !control.pointer && a.loops == [0] && body.walk(subscript).all(plain)
 }
 
 /// The least and greatest value an integer expression can have, as far as small types and masks say it.

@@ -317,7 +317,9 @@ impl Maker<'_, '_> {
         let params = self.params.clone();
         let all = self.hull(&cells.surely, &params, &inner)?;
         let whole = written
-            && cells.written.is_some_and(|w| self.covers(&w, &cells.surely, &inner, &params).unwrap_or(false));
+            && cells
+                .written
+                .is_some_and(|w| self.covers(&w, &cells.surely, &inner, &params).unwrap_or(false));
         let reads = mine.iter().any(|a| !a.write);
         let part = cells.perhaps_written.filter(|_| written && reads && !whole);
         let part = part.and_then(|w| self.hull(&w, &params, &inner));

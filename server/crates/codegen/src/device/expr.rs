@@ -395,13 +395,14 @@ impl Source for Exprs<'_> {
                 None => return Ok(None),
             },
             (Op::Member { field, arrow }, &[base]) => {
-                let text = match ours(if *arrow { arrow_chain(body, &self.kernel.tables, base) } else { None }) {
-                    Some(cell) => format!("{cell}.{}", self.field(field)),
-                    None => {
-                        let dot = if *arrow { "->" } else { "." };
-                        format!("{}{dot}{}", self.at(base, POSTFIX), self.field(field))
-                    }
-                };
+                let text =
+                    match ours(if *arrow { arrow_chain(body, &self.kernel.tables, base) } else { None }) {
+                        Some(cell) => format!("{cell}.{}", self.field(field)),
+                        None => {
+                            let dot = if *arrow { "->" } else { "." };
+                            format!("{}{dot}{}", self.at(base, POSTFIX), self.field(field))
+                        }
+                    };
                 (text, POSTFIX)
             }
             (Op::Call, _) => (self.call(t), POSTFIX),

@@ -188,8 +188,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         }
 
         // What the kernel uses.
-        let ranks: BTreeMap<SymbolId, usize> =
-            memory(body, offload).map(|b| (b.symbol, b.rank())).collect();
+        let ranks: BTreeMap<SymbolId, usize> = memory(body, offload).map(|b| (b.symbol, b.rank())).collect();
         let pointers = self.pointers(ranks.clone());
         let mut support = Support::new(body, ranks, pointers.clone());
         support.cells = self.cell_places();

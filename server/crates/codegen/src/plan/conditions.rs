@@ -178,7 +178,8 @@ impl<'a> Builder<'_, 'a> {
                 TestKind::CellInVariable { symbol, .. } if !self.is_addressable(symbol) => self
                     .reasons
                     .push(Reason { kind: RefusalKind::UntestableOverlap(symbol), term: self.target }),
-                TestKind::CellInBuffer { buffer, .. } if buffers.get(buffer).is_some_and(|b| b.rows.is_some()) => {}
+                TestKind::CellInBuffer { buffer, .. }
+                    if buffers.get(buffer).is_some_and(|b| b.rows.is_some()) => {}
                 kind => tests.add(kind, None),
             }
         }
@@ -231,12 +232,17 @@ impl RowsApart<'_> {
 
     /// Whether the condition is one that the test meets.
     fn meets(&mut self, body: &Body, c: &analysis::Condition, reductions: &[ReductionPlan]) -> bool {
+        // an inner loop's row that stays the same is one of them
+        let family = |s: SymbolId| body.path_term(s).and_then(|t| body.path_of(t)).map(|p| p.family);
         let is_rows = |s: SymbolId| {
-            self.followed.contains(&s) || self.buffers.iter().any(|b| b.symbol == s && b.rows.is_some())
+            let of_rows = |b: &BufferPlan| b.rows.is_some() && (b.symbol == s || Some(b.symbol) == family(s));
+            self.followed.contains(&s) || self.buffers.iter().any(of_rows)
         };
         let others = match &c.kind {
             ConditionKind::DistinctRows(o) if is_rows(o.symbol) => Vec::new(),
-            ConditionKind::NoAlias(a, b) if is_rows(a.symbol) || is_rows(b.symbol) => vec![a.symbol, b.symbol],
+            ConditionKind::NoAlias(a, b) if is_rows(a.symbol) || is_rows(b.symbol) => {
+                vec![a.symbol, b.symbol]
+            }
             _ => return false,
         };
         for s in others.into_iter().filter(|s| !is_rows(*s)).collect::<Vec<_>>() {

@@ -63,7 +63,8 @@ impl RowsPlan {
             _ => None,
         };
         let ends = self.subscripts.iter().flat_map(|s| [&s.all, &s.one]).chain(&self.written);
-        let mut out: Vec<Expr> = ends.flat_map(|(a, b)| [replaced(a, &largest), replaced(b, &largest)]).collect();
+        let mut out: Vec<Expr> =
+            ends.flat_map(|(a, b)| [replaced(a, &largest), replaced(b, &largest)]).collect();
         out.extend((0..self.subscripts.len()).filter_map(|k| self.length(k)));
         out
     }

@@ -283,7 +283,10 @@ impl<'a> Support<'a> {
                     }
                     body.types.element(body.ty(t)).map(kind) == all.map(kind)
                 };
-                match (address_sum(body, &self.pointers.tables, a), address_sum(body, &self.pointers.tables, b)) {
+                match (
+                    address_sum(body, &self.pointers.tables, a),
+                    address_sum(body, &self.pointers.tables, b),
+                ) {
                     (Some(x), Some(y))
                         if self.rank(x.base).is_some()
                             && counts(a, &x)
@@ -566,7 +569,8 @@ pub(crate) fn deepest(body: &Body, offload: &Offload, target: TermId) -> usize {
     let mut params = Vec::new();
     offload.max_trips.iter().for_each(|e| super::expr_params(e, &mut params));
     for b in &offload.buffers {
-        let rows = b.rows.iter().flat_map(|r| r.subscripts.iter().flat_map(|s| [&s.all, &s.one]).chain(&r.written));
+        let rows =
+            b.rows.iter().flat_map(|r| r.subscripts.iter().flat_map(|s| [&s.all, &s.one]).chain(&r.written));
         for (first, last) in b.extent.iter().chain(&b.written_part).chain(rows) {
             super::expr_params(first, &mut params);
             super::expr_params(last, &mut params);

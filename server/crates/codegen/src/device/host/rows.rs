@@ -168,9 +168,7 @@ impl Host<'_> {
             let own = less(value, begin);
             out = match (k, rows.length(k)) {
                 (0, _) | (_, None) => own,
-                (_, Some(length)) => {
-                    add(Term::binary(BinOp::Mul, out, self.row_expr(through, &length)), own)
-                }
+                (_, Some(length)) => add(Term::binary(BinOp::Mul, out, self.row_expr(through, &length)), own),
             };
         }
         out
@@ -285,7 +283,10 @@ impl Host<'_> {
         let to = format!("{ADDRESS}*");
         let mut body = vec![
             Term::declared("most", &format!("const {LONG_LONG}"), Some(most)),
-            Term::when(Term::binary(BinOp::Gt, name("most"), Term::Wide(MOST_SPANS)), vec![returns(Term::Int(0))]),
+            Term::when(
+                Term::binary(BinOp::Gt, name("most"), Term::Wide(MOST_SPANS)),
+                vec![returns(Term::Int(0))],
+            ),
             Term::declared("spans", &to, Some(Term::cast(&to, Term::call("malloc", vec![room])))),
             Term::when(Term::binary(BinOp::Eq, name("spans"), Term::Int(0)), vec![returns(Term::Int(0))]),
             Term::declared("count", SIZE, Some(Term::Int(0))),
@@ -413,7 +414,10 @@ fn sorting(helper: &str) -> Vec<Term> {
             Term::List(vec![
                 Term::declared("child", SIZE, Some(child())),
                 Term::when(next, vec![name("child").assign(one(name("child")))]),
-                Term::when(is_later(name("top"), name("child")).not(), vec![Term::head("Return", Vec::new())]),
+                Term::when(
+                    is_later(name("top"), name("child")).not(),
+                    vec![Term::head("Return", Vec::new())],
+                ),
                 swapped("top", "child"),
                 name("top").assign(name("child")),
             ]),
@@ -445,7 +449,12 @@ fn sorting(helper: &str) -> Vec<Term> {
         Term::comment("sorted by where they begin"),
         down("rest", half, 0, vec![sifted(before("rest"), name("count"))]),
         zero,
-        down("rest", name("count"), 1, vec![last, swapped("first", "last"), sifted(Term::Int(0), name("last"))]),
+        down(
+            "rest",
+            name("count"),
+            1,
+            vec![last, swapped("first", "last"), sifted(Term::Int(0), name("last"))],
+        ),
         Term::comment("where those before end: all, and what is written"),
         ended("all"),
         ended("changed"),

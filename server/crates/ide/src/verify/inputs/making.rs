@@ -168,7 +168,7 @@ impl Wide {
     /// Cuts each buffer to what was touched. All of it holds known values: what the loop leaves alone must survive.
     /// What has a promised size keeps that, too.
     pub(super) fn cut(self, buffers: &[ObjectId], reach: &Reach, least: &[PromisedEnd]) -> Input {
-        let Wide { input: wide, bases, whole, .. } = self;
+        let Wide { input: wide, bases, whole, choice, .. } = self;
         let mut cut = wide.clone();
         let mut firsts = vec![0; buffers.len()];
         for (b, &o) in buffers.iter().enumerate() {
@@ -191,6 +191,14 @@ impl Wide {
                 inside
             });
             firsts[b] = first as i64;
+        }
+        // pointers of a table that the original did not follow need not point to anything
+        let is_followed = |l: &Link| buffers.get(l.buffer).is_some_and(|o| reach.touched.contains_key(o));
+        let is_table = |c: &Contents| c.layout.leaves.is_empty() && c.layout.pointers.len() == 1;
+        if choice.seed % 2 == 1 {
+            for c in cut.buffers.iter_mut().filter(|c| is_table(c)) {
+                c.links.retain(is_followed);
+            }
         }
         for l in cut.buffers.iter_mut().chain(&mut cut.globals).flat_map(|c| &mut c.links) {
             l.offset -= firsts[l.buffer];
@@ -277,12 +285,44 @@ impl Wide {
         self.push(c, 0)
     }
 
+    /// Now and then the rows of a table lie in one block, one behind the other or in any order.
+    fn is_one_block(
+        &mut self,
+        c: &mut Contents,
+        layout: &Layout,
+        count: u64,
+        text: &mut Vec<String>,
+    ) -> bool {
+        let [(at, Some(row))] = &layout.pointers[..] else { return false };
+        if !layout.leaves.is_empty() || !row.pointers.is_empty() || self.rng.below(4) != 0 {
+            return false;
+        }
+        let is_mixed = self.rng.below(2) == 0;
+        let width = self.choice.size + self.rng.below(3) as u64;
+        let name: Arc<str> = format!("{}[]", c.name).into();
+        let block = self.numbers(&name, row, INNER_MARGIN, (count * width).saturating_add(INNER_MARGIN));
+        let mut places: Vec<u64> = (0..count).collect();
+        for k in (1..places.len()).rev().filter(|_| is_mixed) {
+            places.swap(k, self.rng.below(k + 1));
+        }
+        let room = self.input.buffers[block].snapshot.data.len() as u64;
+        for (k, place) in places.into_iter().enumerate() {
+            let offset = (self.bases[block] + place * width * row.bytes).min(room) as i64;
+            c.links.push(Link { at: k as u64 * layout.bytes + at, buffer: block, offset });
+        }
+        text.push(format!("the rows of {} in one block{}", c.name, if is_mixed { ", mixed" } else { "" }));
+        true
+    }
+
     /// Makes what the pointers in a piece of memory point to.
     fn fill_pointers(&mut self, c: &mut Contents, count: u64, text: &mut Vec<String>, level: u32) {
         let layout = c.layout.clone();
         let structure = !layout.leaves.is_empty() || layout.pointers.len() > 1;
         let share = (SHARED_ROOM / (count * layout.pointers.len().max(1) as u64).max(1)).max(LEAST_ROOM);
         let (first_new, mut told) = (self.input.buffers.len(), false);
+        if self.is_one_block(c, &layout, count, text) {
+            return;
+        }
         for k in 0..count {
             for (at, to) in &layout.pointers {
                 let at = k * layout.bytes + at;
