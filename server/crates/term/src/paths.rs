@@ -85,14 +85,26 @@ impl Body {
         }
         None
     }
+    /// What is subscripted by what: `a[i]`, or `*(a + i)`, which is the same (C11 6.5.2.1p2).
+    pub fn subscripted(&self, t: TermId) -> Option<(TermId, TermId)> {
+        let is_address = |t: TermId| {
+            matches!(self.types.kind(self.ty(t)), TypeKind::Pointer { .. } | TypeKind::Array { .. })
+        };
+        let (a, b) = match (self.op(t), self.args(t)) {
+            (Op::Index, &[a, b]) => (a, b),
+            (Op::Deref, &[sum]) => match (self.op(sum), self.args(sum)) {
+                (Op::Binary(BinOp::Add), &[a, b]) => (a, b),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        is_address(a).then_some((a, b))
+    }
     /// The table that a loaded pointer lies in and its subscripts there, where these are all that leads to it.
     pub fn row_of_table(&self, pointer: TermId) -> Option<RowOfTable> {
         let is_pointer = |t: TermId| matches!(self.types.kind(self.ty(t)), TypeKind::Pointer { .. });
         let (mut table, mut subscripts) = (pointer, Vec::new());
-        while let (Op::Index, &[base, sub], true) = (self.op(table), self.args(table), is_pointer(table)) {
-            if self.types.as_int(self.ty(base)).is_some() {
-                return None;
-            }
+        while let Some((base, sub)) = self.subscripted(table).filter(|_| is_pointer(table)) {
             subscripts.push(sub);
             table = base;
         }
@@ -204,7 +216,7 @@ fn same_family(body: &Body, a: TermId, b: TermId) -> bool {
 
 /// Whether the pointer's own subscript is one of those that a family leaves open.
 fn leads_on(body: &Body, pointer: TermId) -> bool {
-    *body.op(pointer) == Op::Index
+    body.subscripted(pointer).is_some()
 }
 
 /// The last load taken apart: the variable or pointer it starts from, and the fields (`None`: a subscript) after it,
@@ -213,7 +225,7 @@ fn load(body: &Body, t: TermId) -> Option<(Vec<Option<Arc<str>>>, TermId)> {
     let mut steps = Vec::new();
     let mut at = t;
     for _ in 0..1000 {
-        let base = *body.args(at).first()?;
+        let base = body.subscripted(at).map(|s| s.0).or_else(|| body.args(at).first().copied())?;
         match body.op(at) {
             Op::Index | Op::Deref => steps.push(None),
             Op::Member { field, arrow } => {
@@ -270,6 +282,13 @@ fn postfix(body: &Body, t: TermId, depth: &mut u32, blank: bool) -> Option<Strin
                 (true, false) => format!("{base}->{field}"),
                 (false, _) => format!("{base}.{field}"),
             }
+        }
+        (Op::Deref, &[_]) if body.subscripted(t).is_some() => {
+            let (base, sub) = body.subscripted(t)?;
+            let pointer = matches!(body.types.kind(body.ty(base)), TypeKind::Pointer { .. });
+            let base = postfix(body, base, depth, blank && (!pointer || leads_on(body, base)))?;
+            let sub = if blank { String::new() } else { expression(body, sub, depth)? };
+            format!("{base}[{sub}]")
         }
         (Op::Deref, &[p]) if blank => format!("{}[]", postfix(body, p, depth, false)?),
         (Op::Deref, &[p]) => format!("(*{})", postfix(body, p, depth, false)?),

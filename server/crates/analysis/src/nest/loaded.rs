@@ -104,7 +104,7 @@ impl Builder<'_> {
         let row = self.body.row_of_table(load)?;
         let family = |t: TermId| self.body.path_of(t).map(|p| p.family);
         let before = cell.subs.len().checked_sub(row.subscripts.len())?;
-        let &through = self.body.args(load).first()?;
+        let (through, _) = self.body.subscripted(load)?;
         let starts = match row.subscripts.len() {
             1 => self.body.as_symbol(through).or_else(|| family(through)) == Some(cell.base),
             // the pointer before says the rest

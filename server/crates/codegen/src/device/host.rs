@@ -11,6 +11,7 @@ mod call;
 mod checks;
 mod given;
 mod growing;
+mod left;
 mod region;
 mod rows;
 mod search;
@@ -27,6 +28,7 @@ use term::{BinOp, TypeKind};
 use self::checks::test;
 use self::given::{has_type, Given, Givens};
 pub(crate) use self::given::{First, Room, Steps};
+use self::left::{left_by_blocks, Left};
 use super::args::{args, Value};
 use super::expr::{Dialect, Exprs};
 use super::host_expr::{Helpers, Named, Scope};
@@ -608,29 +610,4 @@ const BLOCKS: &str = "unsigned int";
 /// A value that tests and what is behind them use.
 fn let_(name: &str, ty: &str, value: Term) -> Term {
     Term::head("_Let", vec![Term::name(name), Term::Name(format!("const {ty}")), value])
-}
-
-/// An array that blocks leave results in.
-struct Left<'p> {
-    ty: &'p str,
-    /// Here, and on the device.
-    partial: &'p str,
-    device: &'p str,
-}
-
-/// What blocks leave of reductions and of chosen values.
-fn left_by_blocks<'p>(plan: &'p Plan<'_>, kernel: &'p Kernel) -> Vec<Left<'p>> {
-    let mut left = Vec::new();
-    for r in &kernel.reductions {
-        let ty = reduce::accumulator_type(plan, r, Dialect::Device);
-        left.push(Left { ty, partial: &r.partial_name, device: &r.device_name });
-    }
-    for k in &kernel.keyed {
-        left.push(Left { ty: "long long", partial: &k.partial_name, device: &k.device_name });
-        for v in &k.variables {
-            let ty = keyed::type_name(plan, v, Dialect::Device);
-            left.push(Left { ty, partial: &v.partial_name, device: &v.device_name });
-        }
-    }
-    left
 }

@@ -238,7 +238,17 @@ impl RowsApart<'_> {
             let of_rows = |b: &BufferPlan| b.rows.is_some() && (b.symbol == s || Some(b.symbol) == family(s));
             self.followed.contains(&s) || self.buffers.iter().any(of_rows)
         };
+        // what others can reach may be changed itself, where characters are written
+        let may_move = |s: SymbolId| {
+            let is_pointer = matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. });
+            is_pointer && body.symbols[s].storage != Storage::Path && !body.symbols[s].is_own_scalar()
+        };
         let others = match &c.kind {
+            ConditionKind::NoAlias(a, b)
+                if [a, b].iter().any(|o| self.followed.contains(&o.symbol) && may_move(o.symbol)) =>
+            {
+                return false;
+            }
             ConditionKind::DistinctRows(o) if is_rows(o.symbol) => Vec::new(),
             ConditionKind::NoAlias(a, b) if is_rows(a.symbol) || is_rows(b.symbol) => {
                 vec![a.symbol, b.symbol]

@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 
 use analysis::{Buffer, Expr, Param, Pred, Subscripts};
-use term::{Body, Op, SymbolId, TermId};
+use term::{Body, SymbolId, TermId};
 
 use super::build::Builder;
 use super::{bounds, simplify, BufferPlan, Stride, StrideSource, Test, TestKind};
@@ -174,15 +174,15 @@ impl<'a> Builder<'_, 'a> {
         let body = self.body;
         let mut out = BTreeSet::new();
         for b in buffers.iter().filter(|b| b.rows.is_some()) {
-            let Some(mut at) = body.path_term(b.symbol).and_then(|t| body.args(t).first().copied()) else {
+            let Some((mut at, _)) = body.path_term(b.symbol).and_then(|t| body.subscripted(t)) else {
                 continue;
             };
             loop {
                 out.extend(body.as_symbol(at));
                 out.extend(body.path_of(at).into_iter().flat_map(|p| [p.own, p.family]));
-                match (body.op(at), body.args(at)) {
-                    (Op::Index, &[base, _]) if is_pointer(body, at) => at = base,
-                    _ => break,
+                match body.subscripted(at).filter(|_| is_pointer(body, at)) {
+                    Some((base, _)) => at = base,
+                    None => break,
                 }
             }
         }

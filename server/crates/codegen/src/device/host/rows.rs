@@ -233,7 +233,11 @@ impl Host<'_> {
         for b in &plan.buffers {
             let n = name_part(&plan.body.symbols[b.symbol].name);
             if b.written {
-                written.push(plan.body.symbols[b.symbol].name.to_string());
+                let name = plan.body.symbols[b.symbol].name.to_string();
+                written.push(match &b.rows {
+                    Some(_) => format!("rows of {}", name.trim_end_matches("[]")),
+                    None => name,
+                });
             }
             let Some(rows) = &b.rows else {
                 // what is given already may have this name
@@ -297,15 +301,11 @@ impl Host<'_> {
         body.push(Term::call("free", vec![name("spans")]));
         body.push(returns(name("apart")));
         let function = format!("{}_rows_apart", self.helper);
-        let words = format!("Whether {} overlaps nothing else that the loop uses.", written.join(" and "));
-        let words = words.replace(" and ", ", and ");
+        let written = written_words(&written);
+        let words = format!("Whether {written} nothing else that the loop uses.");
         self.row_functions.push(Term::comment(&words));
         self.row_functions.push(Term::function(&["static"], "_Bool", &function, parameters, body));
-        let written = match written.as_slice() {
-            [] => "what is set".to_owned(),
-            all => all.join(", "),
-        };
-        test(Term::call(&function, given), &format!("{written}: overlaps nothing else that the loop uses"))
+        test(Term::call(&function, given), &format!("{written} nothing else that the loop uses"))
     }
 
     /// How many stretches a table makes at most.
@@ -358,6 +358,15 @@ impl Host<'_> {
         let keyed = self.kernel.keyed.iter().flat_map(|k| &k.variables).map(|v| v.symbol);
         let mut set = self.kernel.reductions.iter().map(|r| r.symbol).chain(keyed);
         set.any(|r| r == s) || self.plan.finals.iter().any(|f| f.symbol == s)
+    }
+}
+
+/// What is written, and that it overlaps something.
+fn written_words(written: &[String]) -> String {
+    match written {
+        [] => "what the loop sets overlaps".to_owned(),
+        [one] if !one.starts_with("rows") => format!("{one} overlaps"),
+        all => format!("{} overlap", all.join(" and ")),
     }
 }
 
