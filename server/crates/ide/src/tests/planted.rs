@@ -13,6 +13,7 @@ const SAXPY: &str = "void saxpy(int n, float a, const float *x, float *y) {\n   
 const FILL: &str = "void fill(int n, float a, const float *x, float *y) {\n    for (int i = 0; i < n; i++)\n        y[i] = a * x[i];\n}\n";
 const SUM: &str = "long f(int n, const int *a) {\n    long s = 5;\n    for (int i = 0; i < n; i++)\n        s += a[i];\n    return s;\n}\n";
 const SMOOTH: &str = "void smooth(double **a, double **b, int n, int m) {\n    for (int i = 1; i < n - 1; i++)\n        for (int j = 1; j < m - 1; j++)\n            b[i][j] = 0.25 * (a[i-1][j] + a[i+1][j] + a[i][j-1] + a[i][j+1]);\n}\n";
+const SCALE: &str = "void scale(double **a, int n, int m) {\n    for (int i = 0; i < n; i++)\n        for (int j = 0; j < m; j++)\n            a[i][j] *= 2;\n}\n";
 const EVERY_OTHER: &str = "void every_other(float **a, const float *x, int n) {\n    for (int i = 1; i < n; i += 2)\n        a[i][3] = x[i];\n}\n";
 const REGIONS: &str = include_str!("../../../../../fixtures/c/regions.c");
 
@@ -261,25 +262,25 @@ fn of_rows() -> Vec<Planted> {
             &[("if (!smooth_i_rows_apart(b, n, m, a))", "if (!smooth_i_rows_apart(b, n, m, a) && n < 0)")],
             "instead of",
         ),
-        planted(
-            "a row is looked at that overlaps only what it is not compared with",
-            &[("spans[3 * s] < changed || ", "")],
-            "instead of",
-        ),
+        Planted {
+            fault: "of two rows that are written it does not matter whether they overlap",
+            of: Program { code: SCALE, line: 2 },
+            edits: &[(
+                "spans[3 * s] < changed || (spans[3 * s + 2] != 0 && spans[3 * s] < all)",
+                "spans[3 * s] < changed && spans[3 * s + 2] == 0",
+            )],
+            said: "instead of",
+        },
         planted(
             "more is read of the first row than the loop does",
             &[("n >= ww_r0 + 2 && ww_r0 > 0 ? m - 1 : m - 2", "m - 1")],
-            "out of bounds",
+            "in `smooth_i_take_a`",
         ),
-        planted(
-            "rows are not put back",
-            &[("smooth_i_give_b(b, n, m, ww_b_rows);", ";")],
-            "by one of the two only",
-        ),
+        planted("rows are not put back", &[("smooth_i_give_b(b, n, m, ww_b_rows);", ";")], "instead of"),
         planted(
             "rows are put back a column too far",
             &[("memcpy(b[ww_r0] + ww_first1, packed", "memcpy(b[ww_r0] + ww_first1 - 1, packed")],
-            "by one of the two only",
+            "instead of",
         ),
         planted(
             "a row comes from the place of another",
@@ -346,6 +347,7 @@ fn nothing_is_said_where_nothing_is_planted() {
         Program { code: FILL, line: 2 },
         Program { code: SUM, line: 3 },
         Program { code: SMOOTH, line: 2 },
+        Program { code: SCALE, line: 2 },
         Program { code: EVERY_OTHER, line: 2 },
         in_regions("void lu_scaled"),
     ] {

@@ -92,10 +92,13 @@ pub(super) fn wide(
                         }
                         Given::Pointer(b, w.bases[b] as i64)
                     }
-                    None => {
-                        let b = w.table(name, layout, &mut text, 0);
-                        Given::Pointer(b, 0)
-                    }
+                    None => match w.same_table(layout).filter(|_| *may_alias) {
+                        Some(b) => {
+                            text.push(format!("{name} is {}", w.input.buffers[b].name));
+                            Given::Pointer(b, 0)
+                        }
+                        None => Given::Pointer(w.table(name, layout, &mut text, 0), 0),
+                    },
                 }
             }
         };
@@ -283,6 +286,21 @@ impl Wide {
         }
         self.fill_pointers(&mut c, count, text, level);
         self.push(c, 0)
+    }
+
+    /// A table of such rows that was handed over before, where that may be.
+    fn same_table(&mut self, layout: &Layout) -> Option<usize> {
+        let row = |l: &Layout| match &l.pointers[..] {
+            [(0, Some(row))] if l.leaves.is_empty() => row.uniform(),
+            _ => None,
+        };
+        let wanted = row(layout).filter(|_| self.choice.overlap)?;
+        let given = self.input.values.iter().filter_map(|v| match v {
+            Given::Pointer(b, 0) => Some(*b),
+            _ => None,
+        });
+        let same = given.into_iter().find(|&b| row(&self.input.buffers[b].layout) == Some(wanted))?;
+        (self.rng.below(2) == 0).then_some(same)
     }
 
     /// Now and then the rows of a table lie in one block, one behind the other or in any order.
