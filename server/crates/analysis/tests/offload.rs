@@ -11,6 +11,7 @@ fn show(body: &Body, e: &Expr) -> String {
         Expr::Param(Param::Symbol(s)) => body.symbols[*s].name.to_string(),
         Expr::Param(Param::Term(t)) => term::notation::print(body, *t),
         Expr::Param(Param::Distance { .. }) => "end - first".to_string(),
+        Expr::Param(Param::Row(k)) => format!("r{k}"),
         Expr::Add(es) => format!("({})", es.iter().map(|e| show(body, e)).collect::<Vec<_>>().join(" + ")),
         Expr::Mul(k, e) => format!("{k}*{}", show(body, e)),
         Expr::Product(a, b) => format!("{}*{}", show(body, a), show(body, b)),
@@ -58,11 +59,20 @@ fn check(text: &str, expect: Expect) {
                     (_, _, true) => "out",
                     _ => "partly out",
                 };
-                let extent = match &b.extent {
-                    Some((first, last)) => format!("{} .. {}", show(body, first), show(body, last)),
-                    None => "whole".into(),
+                let range =
+                    |(first, last): &(Expr, Expr)| format!("{} .. {}", show(body, first), show(body, last));
+                let extent = match (&b.extent, &b.rows) {
+                    (Some(all), _) => range(all),
+                    (None, Some(rows)) => format!("rows of {}", term::notation::print(body, rows.table)),
+                    (None, None) => "whole".into(),
                 };
                 out += &format!("{} {how}: {extent}\n", body.symbols[b.symbol].name);
+                let Some(rows) = &b.rows else { continue };
+                for (k, s) in rows.subscripts.iter().enumerate() {
+                    out += &format!("  subscript {k} of all: {}\n", range(&s.all));
+                    out += &format!("    of one: {}\n", range(&s.one));
+                }
+                out.extend(rows.written.iter().map(|w| format!("    written: {}\n", range(w))));
             }
             for f in &o.finals {
                 out += &format!("finally {} = {}\n", body.symbols[f.symbol].name, show(body, &f.value));
@@ -131,7 +141,7 @@ fn planes() {
     "#]]);
     check("void f(unsigned long n, unsigned long m, double *a) { for (unsigned long i = 0; i < n; i++) for (unsigned long j = 0; j < m; j++) a[i*m+j] = 0; }", expect![[r#"
         trips max(0, n)
-        a out: (0*m + 0) .. ((n + -1) >= 0 && (m + -1) >= 0 ? ((n + -1)*m + (m + -1)) : ((0*m + 0) + -1))
+        a out: (0*m + 0) .. ((m + -1) >= 0 && (n + -1) >= 0 ? ((n + -1)*m + (m + -1)) : ((0*m + 0) + -1))
     "#]]);
     check("void f(int n, double *out) { for (int i = 0; i < n; i++) for (int j = 0; j < n - i; j++) for (int k = 0; k < n - i - j; k++) out[(i*n+j)*n+k] = 1; }", expect![[r#"
         trips max(0, n)
@@ -172,6 +182,86 @@ fn a_variable_without_a_value_is_not_passed() {
         expect![[r#"
             trips max(0, n)
             a out: 0 .. ((n + -1) >= 0 ? (n + -1) : (0 + -1))
+        "#]],
+    );
+}
+
+/// What is said of rows that a table shows: which pointers the loop surely follows, and what it touches of the row that each shows
+/// (`r0`: the subscript of its pointer). The device has room for all rows as long as the longest; the host reads no other pointer,
+/// and no element outside `of one`.
+#[test]
+fn rows_of_a_table() {
+    // the rows at the ends have no corners
+    check(
+        "void f(double **a, double **b, int n, int m) { for (int i = 1; i < n - 1; i++) for (int j = 1; j < m - 1; j++)
+           b[i][j] = a[i-1][j] + a[i+1][j] + a[i][j-1] + a[i][j+1]; }",
+        expect![[r#"
+            trips max(0, (-2 + n))
+            trips ((n + -3) >= 0 && (m + -3) >= 0 ? ((m + -3) + 1) : 0)
+            b[] out: rows of b
+              subscript 0 of all: 1 .. ((n + -3) >= 0 && (m + -3) >= 0 ? (n + -2) : (1 + -1))
+                of one: 1 .. ((n + -3) >= 0 && (m + -3) >= 0 ? (n + -2) : (1 + -1))
+              subscript 1 of all: 1 .. ((n + -3) >= 0 && (m + -3) >= 0 ? (m + -2) : (1 + -1))
+                of one: 1 .. (m + -2)
+                written: 1 .. ((m + -3) >= 0 && (n + -1*(r0 + 2)) >= 0 && (r0 + -1) >= 0 ? (m + -2) : (1 + -1))
+            a[] in: rows of a
+              subscript 0 of all: 0 .. ((n + -3) >= 0 && (m + -3) >= 0 ? (n + -1) : (0 + -1))
+                of one: 0 .. ((n + -3) >= 0 && (m + -3) >= 0 ? (n + -1) : (0 + -1))
+              subscript 1 of all: 0 .. ((n + -3) >= 0 && (m + -3) >= 0 ? (m + -1) : (0 + -1))
+                of one: ((n + -1*(r0 + 2)) >= 0 && (r0 + -1) >= 0 ? 0 : 1) .. ((n + -1*(r0 + 2)) >= 0 && (r0 + -1) >= 0 ? (m + -1) : (m + -2))
+        "#]],
+    );
+    // each row as far as its diagonal
+    check(
+        "void f(double **l, int n) { for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++) l[i][j] *= 2; }",
+        expect![[r#"
+            trips max(0, n)
+            trips ((n + -1) >= 0 ? ((n + -1) + 1) : 0)
+            l[] in and out: rows of l
+              subscript 0 of all: 0 .. ((n + -1) >= 0 ? (n + -1) : (0 + -1))
+                of one: 0 .. ((n + -1) >= 0 ? (n + -1) : (0 + -1))
+              subscript 1 of all: 0 .. ((n + -1) >= 0 ? (n + -1) : (0 + -1))
+                of one: 0 .. r0
+                written: 0 .. ((n + -1*(r0 + 1)) >= 0 && r0 >= 0 ? r0 : (0 + -1))
+        "#]],
+    );
+    // rows that are left out are not followed
+    check(
+        "void f(float **a, int n) { for (int i = 0; i < n; i += 2) a[i][3] = 0; }",
+        expect![[r#"
+            trips max(0, floor((1 + n)/2))
+            a[] out: rows of a
+              subscript 0 of all: 0 .. ((n + -1) >= 0 ? (((n + -2*floor(n/2)) + n) + -2) : (0 + -1))
+                of one: 0 .. ((n + -1) >= 0 ? (((n + -2*floor(n/2)) + n) + -2) : (0 + -1))
+              subscript 1 of all: 3 .. ((n + -1) >= 0 ? 3 : (3 + -1))
+                of one: 3 .. ((n + -1*(r0 + 1)) >= 0 && r0 >= 0 && (r0 + -2*floor(r0/2)) == 0 ? 3 : (3 + -1))
+                written: 3 .. ((n + -1*(r0 + 1)) >= 0 && r0 >= 0 && (r0 + -2*floor(r0/2)) == 0 ? 3 : (3 + -1))
+        "#]],
+    );
+    // three levels, behind a structure
+    check(
+        "struct grid { int n; float ***u; }; void f(struct grid *g, int n, int m, int l) {
+           for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) for (int k = 1; k < l; k++) g->u[i][j][k] = k; }",
+        expect![[r#"
+            trips max(0, n)
+            trips ((n + -1) >= 0 && (m + -1) >= 0 ? ((m + -1) + 1) : 0)
+            trips ((n + -1) >= 0 && (m + -1) >= 0 && (l + -2) >= 0 ? ((l + -2) + 1) : 0)
+            g->u[][] out: rows of Arrow(g,u)
+              subscript 0 of all: 0 .. ((n + -1) >= 0 && (m + -1) >= 0 && (l + -2) >= 0 ? (n + -1) : (0 + -1))
+                of one: 0 .. ((n + -1) >= 0 && (m + -1) >= 0 && (l + -2) >= 0 ? (n + -1) : (0 + -1))
+              subscript 1 of all: 0 .. ((n + -1) >= 0 && (m + -1) >= 0 && (l + -2) >= 0 ? (m + -1) : (0 + -1))
+                of one: 0 .. (m + -1)
+              subscript 2 of all: 1 .. ((n + -1) >= 0 && (m + -1) >= 0 && (l + -2) >= 0 ? (l + -1) : (1 + -1))
+                of one: 1 .. (l + -1)
+                written: 1 .. ((l + -2) >= 0 && (n + -1*(r0 + 1)) >= 0 && r0 >= 0 && (m + -1*(r1 + 1)) >= 0 && r1 >= 0 ? (l + -1) : (1 + -1))
+        "#]],
+    );
+    // the loop may come to no row at all: nothing says which
+    check(
+        "void f(float **a, int *keep, int n, int m) { for (int i = 0; i < n; i++) if (keep[i])
+           for (int j = 0; j < m; j++) a[i][j] = 0; }",
+        expect![[r#"
+            refused: [DataDependentCondition]
         "#]],
     );
 }

@@ -5,13 +5,23 @@ use term::{BinOp, Body, Op, SymbolId, TermId, TypeKind};
 /// A subscript; `None` is the 0 of `*p` and `p->f`.
 pub(crate) type Subscript = Option<TermId>;
 
+/// The symbols of rows that are one array on the device: their pointers are no variables, but subscripts of that.
+pub(crate) type Tables = std::collections::BTreeSet<SymbolId>;
+
 /// The variable and the subscripts, outermost dimension first, of `a[i][j]`, `*p`, `*(p + i)`; a bare variable has
-/// none. A pointer loaded from memory counts as a variable: its path. `None` for anything else.
-pub(crate) fn chain(body: &Body, term: TermId) -> Option<(SymbolId, Vec<Subscript>)> {
+/// none. A pointer loaded from memory counts as a variable: its path; one to a row of `tables` as subscripts of all rows. `None`
+/// for anything else.
+pub(crate) fn chain(body: &Body, tables: &Tables, term: TermId) -> Option<(SymbolId, Vec<Subscript>)> {
     let mut subscripts = Vec::new();
     let mut at = term;
     loop {
         if let Some(path) = loaded(body, at) {
+            let rows = body.path_of(at).map(|p| p.family).filter(|f| tables.contains(f));
+            if let Some(rows) = rows {
+                subscripts.extend(body.row_of_table(at)?.subscripts.into_iter().rev().map(Some));
+                subscripts.reverse();
+                return Some((rows, subscripts));
+            }
             subscripts.reverse();
             return Some((path, subscripts));
         }
@@ -64,17 +74,17 @@ fn is_address(body: &Body, t: TermId) -> bool {
 }
 
 /// The buffer cell that `p->f` or `a[i]->f` reaches through, with its subscripts.
-pub(crate) fn arrow_chain(body: &Body, base: TermId) -> Option<(SymbolId, Vec<Subscript>)> {
+pub(crate) fn arrow_chain(body: &Body, tables: &Tables, base: TermId) -> Option<(SymbolId, Vec<Subscript>)> {
     let (s, mut subs) = match body.op(base) {
         // `(p + i)->f`
         Op::Binary(BinOp::Add) => {
             let &[a, b] = body.args(base) else { return None };
             let (p, i) = if is_address(body, a) { (a, b) } else { (b, a) };
-            let (s, mut subs) = chain(body, p)?;
+            let (s, mut subs) = chain(body, tables, p)?;
             subs.push(Some(i));
             return Some((s, subs));
         }
-        _ => chain(body, base)?,
+        _ => chain(body, tables, base)?,
     };
     subs.push(None);
     Some((s, subs))
@@ -87,18 +97,18 @@ pub(crate) fn mentions(body: &Body, term: TermId, symbol: SymbolId) -> bool {
 
 /// The cell an address expression points at: the variable and its subscripts, the last of which counts elements.
 /// `a + k`, `&a[k]`, `a`, `m[i]` and `m[i] + k` of a two-dimensional `m`, with conversions between pointers left out.
-pub(crate) fn address(body: &Body, term: TermId) -> Option<(SymbolId, Vec<Subscript>)> {
+pub(crate) fn address(body: &Body, tables: &Tables, term: TermId) -> Option<(SymbolId, Vec<Subscript>)> {
     let mut t = term;
     while *body.op(t) == Op::Cast {
         t = *body.args(t).first()?;
     }
     match (body.op(t), body.args(t)) {
         (Op::AddrOf, &[cell]) => match body.op(cell) {
-            Op::Index | Op::Deref => chain(body, cell),
+            Op::Index | Op::Deref => chain(body, tables, cell),
             _ => None,
         },
-        (Op::Binary(BinOp::Add), &[_, _]) => arrow_chain(body, t),
-        (Op::Sym(_) | Op::Index | Op::Member { .. } | Op::Deref, _) => arrow_chain(body, t),
+        (Op::Binary(BinOp::Add), &[_, _]) => arrow_chain(body, tables, t),
+        (Op::Sym(_) | Op::Index | Op::Member { .. } | Op::Deref, _) => arrow_chain(body, tables, t),
         _ => None,
     }
 }
@@ -118,7 +128,7 @@ pub(crate) struct Address {
 }
 
 /// The cell that an address expression points at, where it may be several sums: `a + i * m + j`, `p - 1`.
-pub(crate) fn address_sum(body: &Body, term: TermId) -> Option<Address> {
+pub(crate) fn address_sum(body: &Body, tables: &Tables, term: TermId) -> Option<Address> {
     let (mut t, mut more) = (term, Vec::new());
     let element = |t: TermId| body.types.element(body.ty(t)).map(|e| body.types.kind(e));
     loop {
@@ -129,7 +139,7 @@ pub(crate) fn address_sum(body: &Body, term: TermId) -> Option<Address> {
                 return None;
             }
         }
-        if let Some((base, subs)) = address(body, t) {
+        if let Some((base, subs)) = address(body, tables, t) {
             more.reverse();
             return Some(Address { base, subs, more });
         }
@@ -156,6 +166,7 @@ pub(crate) fn address_sum(body: &Body, term: TermId) -> Option<Address> {
 /// such a pointer. `known`: pointers of which the facts say it.
 pub(crate) fn views(
     body: &Body,
+    tables: &Tables,
     roots: &[SymbolId],
     known: &[(SymbolId, SymbolId)],
 ) -> std::collections::BTreeMap<SymbolId, SymbolId> {
@@ -193,7 +204,7 @@ pub(crate) fn views(
         .collect();
     // In textual order: a pointer into another comes after it.
     for (s, init) in defined {
-        let Some(Address { base, .. }) = address_sum(body, init) else { continue };
+        let Some(Address { base, .. }) = address_sum(body, tables, init) else { continue };
         let known = roots.contains(&base) || out.contains_key(&base);
         if known && !assigned.contains(&s) && fits(s, base) {
             out.insert(s, base);

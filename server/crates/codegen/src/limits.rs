@@ -6,8 +6,8 @@ pub(crate) mod host_call {
     pub(crate) const COLUMNS: usize = 100;
 }
 
-/// Of `device::host::rows`.
-pub(crate) mod host_rows {
+/// Of `device::host::own_cells`.
+pub(crate) mod host_own_cells {
     /// Bytes that the cells take which threads have for themselves of one array, unless those of one block take more.
     pub(crate) const MOST_BYTES: i128 = 1 << 28;
     /// Threads that have such cells, at most: as many as run at once on a large device.

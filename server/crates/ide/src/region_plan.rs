@@ -356,6 +356,9 @@ fn words(view: &FunctionView, trouble: &RegionTrouble) -> String {
         RegionTroubleKind::Part(s) => {
             format!("it is not known which part of `{}` it uses whatever the data", name(s))
         }
+        RegionTroubleKind::Rows(s) => {
+            format!("the rows that `{}` shows lie apart, and are copied for one kernel only", name(s))
+        }
         RegionTroubleKind::Obstacle(o) => words::obstacle(view, o).reason,
     };
     format!(

@@ -36,7 +36,7 @@ pub use directives::{Clause, Combiner, Construct, Directive, Named, Sharing};
 pub use intrinsics::{intrinsic, is_correctly_rounded, Intrinsic};
 pub use layout::{AlignedForm, Layout, Member, Placing, RecordPlacing};
 pub use ops::{BinOp, Op, UnOp, F64};
-pub use paths::Path;
+pub use paths::{Path, RowOfTable};
 pub use promises::{Promise, Promised};
 pub use semantics::{Arithmetic, NoValue, Overflow, Semantics, ShiftCount};
 pub use symbols::{Space, Storage, Symbol, SymbolId};

@@ -6,7 +6,8 @@
 //! the analysis to prove, loop by loop.
 //!
 //! Paths that differ in the subscripts of their last load alone (`rows[i]`, `rows[0]`) also share a *family* symbol
-//! (`rows[]`): together they are the rows of one table. Deliberately absent: any statement on aliasing.
+//! (`rows[]`): together they are the rows of one table. Where the last loads are subscripts of subscripts (`f[i][j]` of
+//! `float ***f`), the subscripts of all of them make the family (`f[][]`). Deliberately absent: any statement on aliasing.
 
 use std::sync::Arc;
 
@@ -22,6 +23,15 @@ pub struct Path {
     pub own: SymbolId,
     /// All paths that differ in the subscripts of the last load alone; equal to `own` for values that are no pointers.
     pub family: SymbolId,
+}
+
+/// The pointer to a row taken apart: `a[i]` of `double **a`, `f[i][j]` of `float ***f`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RowOfTable {
+    /// The table: `a`, `f`, `g->u`.
+    pub table: TermId,
+    /// The subscripts that lead to the row, outermost first.
+    pub subscripts: Vec<TermId>,
 }
 
 /// The paths of one body.
@@ -74,6 +84,36 @@ impl Body {
             }
         }
         None
+    }
+    /// What is subscripted by what: `a[i]`, or `*(a + i)`, which is the same (C11 6.5.2.1p2).
+    pub fn subscripted(&self, t: TermId) -> Option<(TermId, TermId)> {
+        let is_address = |t: TermId| {
+            matches!(self.types.kind(self.ty(t)), TypeKind::Pointer { .. } | TypeKind::Array { .. })
+        };
+        let (a, b) = match (self.op(t), self.args(t)) {
+            (Op::Index, &[a, b]) => (a, b),
+            (Op::Deref, &[sum]) => match (self.op(sum), self.args(sum)) {
+                (Op::Binary(BinOp::Add), &[a, b]) => (a, b),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        is_address(a).then_some((a, b))
+    }
+    /// The table that a loaded pointer lies in and its subscripts there, where these are all that leads to it.
+    pub fn row_of_table(&self, pointer: TermId) -> Option<RowOfTable> {
+        let is_pointer = |t: TermId| matches!(self.types.kind(self.ty(t)), TypeKind::Pointer { .. });
+        let (mut table, mut subscripts) = (pointer, Vec::new());
+        while let Some((base, sub)) = self.subscripted(table).filter(|_| is_pointer(table)) {
+            subscripts.push(sub);
+            table = base;
+        }
+        subscripts.reverse();
+        // `double *rows[8]`
+        let is_array = self.as_symbol(table).is_some()
+            && matches!(self.types.kind(self.ty(table)), TypeKind::Array { .. });
+        (!subscripts.is_empty() && (is_pointer(table) || is_array))
+            .then_some(RowOfTable { table, subscripts })
     }
     /// Names the paths; called once, when the body is finished.
     pub(crate) fn name_paths(&mut self) {
@@ -174,13 +214,18 @@ fn same_family(body: &Body, a: TermId, b: TermId) -> bool {
     }
 }
 
+/// Whether the pointer's own subscript is one of those that a family leaves open.
+fn leads_on(body: &Body, pointer: TermId) -> bool {
+    body.subscripted(pointer).is_some()
+}
+
 /// The last load taken apart: the variable or pointer it starts from, and the fields (`None`: a subscript) after it,
 /// last first.
 fn load(body: &Body, t: TermId) -> Option<(Vec<Option<Arc<str>>>, TermId)> {
     let mut steps = Vec::new();
     let mut at = t;
     for _ in 0..1000 {
-        let base = *body.args(at).first()?;
+        let base = body.subscripted(at).map(|s| s.0).or_else(|| body.args(at).first().copied())?;
         match body.op(at) {
             Op::Index | Op::Deref => steps.push(None),
             Op::Member { field, arrow } => {
@@ -192,7 +237,8 @@ fn load(body: &Body, t: TermId) -> Option<(Vec<Option<Arc<str>>>, TermId)> {
             _ => return None,
         }
         at = base;
-        if matches!(body.types.kind(body.ty(at)), TypeKind::Pointer { .. }) || body.as_symbol(at).is_some() {
+        let is_pointer = matches!(body.types.kind(body.ty(at)), TypeKind::Pointer { .. });
+        if is_pointer && !leads_on(body, at) || body.as_symbol(at).is_some() {
             return Some((steps, at));
         }
     }
@@ -222,7 +268,7 @@ fn postfix(body: &Body, t: TermId, depth: &mut u32, blank: bool) -> Option<Strin
                 return None;
             }
             let pointer = matches!(body.types.kind(body.ty(base)), TypeKind::Pointer { .. });
-            let base = postfix(body, base, depth, blank && !pointer)?;
+            let base = postfix(body, base, depth, blank && (!pointer || leads_on(body, base)))?;
             let sub = if blank { String::new() } else { expression(body, sub, depth)? };
             format!("{base}[{sub}]")
         }
@@ -236,6 +282,13 @@ fn postfix(body: &Body, t: TermId, depth: &mut u32, blank: bool) -> Option<Strin
                 (true, false) => format!("{base}->{field}"),
                 (false, _) => format!("{base}.{field}"),
             }
+        }
+        (Op::Deref, &[_]) if body.subscripted(t).is_some() => {
+            let (base, sub) = body.subscripted(t)?;
+            let pointer = matches!(body.types.kind(body.ty(base)), TypeKind::Pointer { .. });
+            let base = postfix(body, base, depth, blank && (!pointer || leads_on(body, base)))?;
+            let sub = if blank { String::new() } else { expression(body, sub, depth)? };
+            format!("{base}[{sub}]")
         }
         (Op::Deref, &[p]) if blank => format!("{}[]", postfix(body, p, depth, false)?),
         (Op::Deref, &[p]) => format!("(*{})", postfix(body, p, depth, false)?),

@@ -186,7 +186,7 @@ fn given_for(nest: &Nest, call: &Call) -> Result<Given, String> {
     let memory = call.build(nest).map_err(|f| fault_name(&f.kind))?;
     let mut sizes: Vec<Option<i128>> = call.sizes.iter().map(|v| Some(*v)).collect();
     sizes.resize(memory.args.len(), None);
-    Ok(Given { sizes, words: call.describe(nest), heap: memory.heap, args: memory.args })
+    Ok(Given { sizes, words: call.describe(nest), heap: memory.heap, args: memory.args, apart: false })
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ mod threads;
 pub use conditions::{Condition, ConditionKind, MetBy};
 pub use lanes::*;
 pub use marks::MarkFacts;
-pub use offload::{Buffer, Final, Holders, Length, Offload, Search, SearchStep, Walk};
+pub use offload::{Buffer, Final, Holders, Length, Offload, Rows, Search, SearchStep, Subscripts, Walk};
 pub use promises::{PromiseFacts, PromiseFate};
 pub use region::{Exchanged, Region, RegionArray, RegionScalar, RegionTrouble, RegionTroubleKind, Surely};
 pub use summaries::*;
@@ -309,6 +309,8 @@ pub enum Param {
     Term(TermId),
     /// Number of elements from one pointer to another, both evaluated before the loop (`end - p`).
     Distance { from: TermId, to: TermId },
+    /// One of the subscripts that lead to a row, outermost first; only in what is said of one row ([`Rows`]).
+    Row(u32),
 }
 
 /// Why something is unknown, at its place.

@@ -87,13 +87,54 @@ pub struct Buffer {
     pub wholly_written: bool,
     /// Whether it has surely written every element of the extent when it is over.
     pub all_written: bool,
-    /// First and last element touched, counted in elements from the base; `None`: the whole declared array.
+    /// First and last element touched, counted in elements from the base; `None`: the whole declared array, or [`Rows`].
     pub extent: Option<(Expr, Expr)>,
     /// First and last element that may be written, where it is known that these are fewer. Where none is written, the last is
     /// before the first.
     pub written_part: Option<(Expr, Expr)>,
     /// How the host finds the first and last element where no expression says them; there is no `extent` then.
     pub search: Option<Search>,
+    /// What a table of pointers shows: then the symbol is that of all its rows (`a[]`), an element is one of a row, and there
+    /// is no `extent`.
+    pub rows: Option<Rows>,
+}
+
+/// Rows that each lie somewhere, shown by a table of pointers: `a[i][j]` of `double **a`, `f[i][j][k]` of `float ***f`.
+///
+/// ```text
+/// a ──> ┌────┐                    subscripts[0]: the pointers that the loop follows; subscripts[1]: what it touches of a row.
+///       │ a[0] ──> not followed    `all` is over all rows, what the device has room for:
+///       │ a[1] ──> · x x x x ·                    ┌─────────────┐
+///       │ a[2] ──>   · · x x x x x ·              │ x x x x     │
+///       └────┘                                    │     x x x x x │
+/// ```
+///
+/// All that is said holds exactly of what the loop surely does: the host reads no other pointer and no other element.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Rows {
+    /// The pointer to the table, which keeps its value: `a`, `g->u`.
+    pub table: TermId,
+    /// The subscripts of pointers, outermost first, and last those of elements: at least two.
+    pub subscripts: Vec<Subscripts>,
+    /// First and last element of one row that may be written.
+    pub written: Option<(Expr, Expr)>,
+}
+
+/// The values of one subscript.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Subscripts {
+    /// The least and the greatest of all.
+    pub all: (Expr, Expr),
+    /// First and last where the subscripts before it ([`crate::Param::Row`]) have certain values, each from its own first to
+    /// its own last. Where there are none the last is before the first: then the loop does not follow the pointer.
+    pub one: (Expr, Expr),
+}
+
+impl Buffer {
+    /// How many subscripts reach an element.
+    pub fn rank(&self) -> usize {
+        self.rows.as_ref().map_or(self.inner_lengths.len() + 1, |r| r.subscripts.len())
+    }
 }
 
 /// What is left of an iteration where only the subscripts of one array matter: the host runs through it before the loop, and

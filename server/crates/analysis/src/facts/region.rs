@@ -105,6 +105,8 @@ pub enum RegionTroubleKind {
     DeclaredInside(SymbolId),
     /// It is not known which part of the array the statements surely use.
     Part(SymbolId),
+    /// The rows of a table of pointers: they are copied for one kernel, and do not stay.
+    Rows(SymbolId),
     /// An obstacle of the analysis.
     Obstacle(Obstacle),
 }

@@ -25,6 +25,9 @@ pub(crate) fn alias_conditions(
         let kind = ConditionKind::DistinctRows(Object { symbol: table, fields: Vec::new() });
         if crate::alias::row_tables::has_fresh_rows(cx.body, &cx.effects, table) {
             facts.note(kind, MetBy::Proof, None);
+        } else if has_extent(cx.body, model, accesses, table) {
+            // the host sees the pointers
+            facts.note(kind, MetBy::RunTimeCheck, None);
         } else if let Some(number) = model.promises.rows(cx.body, table) {
             model.promises.rest_on(number);
             facts.note(kind, MetBy::Assumed, None);
@@ -81,11 +84,13 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[AffineAccess], s: Symb
     if !matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. }) {
         return true;
     }
-    // Rows lie wherever they lie; no one stretch holds them.
-    if model.objects.tables.contains(&s) {
+    // Rows lie wherever they lie, each in a stretch of its own.
+    let is_table = model.objects.tables.contains(&s);
+    let mut mine = accesses.iter().filter(|a| a.base == s);
+    if is_table && !model.table(s).is_some_and(|t| mine.all(|a| model.is_in_row(a, &t))) {
         return false;
     }
-    if let Some(size) = model.promises.size(s) {
+    if let Some(size) = model.promises.size(s).filter(|_| !is_table) {
         model.promises.rest_on(size.number);
         return true;
     }
@@ -98,7 +103,9 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[AffineAccess], s: Symb
                     _ => false,
                 };
                 let still = !model.effects.writes_in(model.root).contains(&s);
-                return direct && still && a.subs.len() == 1 && range(body, sub.term, 0).is_some();
+                let alone = direct && still && a.subs.len() == 1;
+                return alone
+                    && (range(body, sub.term, 0).is_some() || is_gone_through(body, model, a, sub.term));
             };
             p.vars().all(|v| match *model.vars.kind(v) {
                 VarKind::Param(_) | VarKind::Product(_) => true,
@@ -116,13 +123,28 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[AffineAccess], s: Symb
                 // A sum that grows has a stretch if it is bounded on both sides.
                 VarKind::Image if model.vars.loads.contains_key(&v) => model.promises.bounds(&model.vars, v),
                 VarKind::Image => {
-                    model.vars.rising.contains_key(&v)
-                        && model.vars.definition(v).is_some_and(|defs| defs.len() > 1)
+                    model.vars.steady.contains(&v)
+                        || model.vars.rising.contains_key(&v)
+                            && model.vars.definition(v).is_some_and(|defs| defs.len() > 1)
+                        || is_gone_through(body, model, a, sub.term)
                 }
                 VarKind::Fresh => false,
             })
         })
     })
+}
+
+/// Whether the host can go through a subscript's values before the loop: it is a number computed from the loop's own index and what
+/// stays the same, in each iteration of the loop itself.
+fn is_gone_through(body: &Body, model: &Model<'_>, a: &AffineAccess, subscript: TermId) -> bool {
+    let Some(control) = model.loops.first().and_then(|l| l.control.as_ref()) else { return false };
+    let changed = model.effects.writes_in(model.root);
+    let plain = |t: TermId| match body.op(t) {
+        Op::Int(_) | Op::Binary(_) | Op::Unary(_) | Op::Cast => body.types.as_int(body.ty(t)).is_some(),
+        Op::Sym(s) => *s == control.index || body.symbols[*s].is_own_scalar() && !changed.contains(s),
+        _ => false,
+    };
+    control.header_only && !control.pointer && a.loops == [0] && body.walk(subscript).all(plain)
 }
 
 /// The least and greatest value an integer expression can have, as far as small types and masks say it.

@@ -192,6 +192,9 @@ impl Builder<'_> {
         let v = self.fresh(VarKind::Image);
         let least = constant.map_or(1, |k| k.abs());
         self.vars.rising.insert(v, least);
+        if by.vars().all(|x| self.is_param(x)) {
+            self.vars.steady.insert(v);
+        }
         let value = if up { Poly::var(v) } else { Poly::var(v).scale(-1).unwrap_or_default() };
         // It has moved away from its first value.
         let start = self.value_at_entry(s);

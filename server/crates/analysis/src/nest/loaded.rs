@@ -61,6 +61,11 @@ impl Builder<'_> {
             self.record(cell.clone(), t, false, ty);
         }
         let lead = cell.subs.len();
+        let begins = self.begins(t, &cell);
+        let known = *self.objects.begins.entry(path.family).or_insert(begins);
+        if known != begins {
+            self.objects.begins.insert(path.family, None);
+        }
         if *self.leads.entry(path.family).or_insert(lead) != lead {
             return Err(unknown);
         }
@@ -91,6 +96,24 @@ impl Builder<'_> {
         subs.push((Some(vec![(Domain::always(), Poly::default())]), t));
         let lengths = vec![None; subs.len()];
         Ok(Loc { base: path.family, fields: Vec::new(), subs, lengths, loads, inside: Inside::All })
+    }
+
+    /// How many subscripts of the cell lead to the table that the load's text names; `None`: those behind them do not count from
+    /// where that points.
+    fn begins(&self, load: TermId, cell: &Loc) -> Option<usize> {
+        let row = self.body.row_of_table(load)?;
+        let family = |t: TermId| self.body.path_of(t).map(|p| p.family);
+        let before = cell.subs.len().checked_sub(row.subscripts.len())?;
+        let (through, _) = self.body.subscripted(load)?;
+        let starts = match row.subscripts.len() {
+            1 => self.body.as_symbol(through).or_else(|| family(through)) == Some(cell.base),
+            // the pointer before says the rest
+            _ => {
+                family(through) == Some(cell.base)
+                    && self.objects.begins.get(&cell.base) == Some(&Some(before))
+            }
+        };
+        (starts && cell.fields.is_empty()).then_some(before)
     }
 
     /// Whether a load gives the same value in every iteration, as far as the text tells; `settle_loads` sees to the rest.

@@ -1,6 +1,6 @@
 //! What a model knows of memory besides its accesses.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use term::SymbolId;
 
 use crate::algebra::poly::Poly;
@@ -9,6 +9,8 @@ use crate::algebra::poly::Poly;
 pub(crate) struct Objects {
     /// Families that stay what they are: the pointer that is loaded moves with the loop (`rows[i]`).
     pub tables: FxHashSet<SymbolId>,
+    /// Of families whose subscripts count from where the table points that their text names: how many subscripts lead to that.
+    pub begins: FxHashMap<SymbolId, Option<usize>>,
     /// Objects that are only read and whose rows may overlap: their cells lie within the box of their subscripts' ranges.
     pub boxes: FxHashSet<SymbolId>,
     /// Pointer variables whose value at the root's entry was followed, with what they point into.

@@ -1,7 +1,7 @@
 //! The variables that a model's values are polynomials in: counters, parameters, and what stands for a value that is not one of
 //! their polynomials.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use term::{SymbolId, TermId};
 
 use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
@@ -25,6 +25,8 @@ pub(crate) struct Vars {
     pub loads: FxHashMap<Var, Loaded>,
     /// Values that grow by at least so much from one iteration of the root to the next.
     pub rising: FxHashMap<Var, i128>,
+    /// Of these those that every iteration moves by one amount: their ends follow from how often the loop runs.
+    pub steady: FxHashSet<Var>,
 }
 
 /// An element that was loaded.

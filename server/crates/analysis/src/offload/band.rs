@@ -365,12 +365,17 @@ impl Nest<'_, '_> {
             let call = |function| ObstacleKind::Call { function, why, name };
             return fail(self.body.callee(at).map_or(ObstacleKind::Unproved, call), at);
         };
-        // Rows of separate memory are not copied yet.
-        if model.objects.tables.contains(&base) {
-            return fail(ObstacleKind::UnknownPointer(known), at);
+        // The host follows these pointers itself, and keeps them apart from what is written.
+        let is_followed = |a: &AffineAccess| {
+            !a.write && whole.path_of(a.term).is_some_and(|p| model.objects.tables.contains(&p.family))
+        };
+        if accesses.iter().all(|a| is_followed(a)) {
+            return Ok(None);
         }
+        let is_table = model.objects.tables.contains(&base);
         let mut buffer = match maker.buffer(whole, base, &accesses) {
             Ok(buffer) => buffer,
+            Err(why) if is_table => return Err(self.at_home(why)),
             Err(why) => {
                 let at: Vec<TermId> = accesses.iter().map(|a| self.home(a.term)).collect();
                 let set = self.cx.effects.writes_in(self.claim.term);
@@ -388,10 +393,19 @@ impl Nest<'_, '_> {
         if buffer.extent.as_ref().is_some_and(|(a, b)| !self.is_own_expr(a) || !self.is_own_expr(b)) {
             return fail(ObstacleKind::Unproved, at);
         }
+        if let Some(rows) = &mut buffer.rows {
+            let ends = rows.subscripts.iter().flat_map(|s| [&s.all, &s.one]).chain(&rows.written);
+            let own = ends.into_iter().all(|(a, b)| self.is_own_expr(a) && self.is_own_expr(b));
+            let table = self.body.path_term(known).and_then(|p| self.body.row_of_table(p));
+            match table.filter(|_| own) {
+                Some(row) => rows.table = row.table,
+                None => return fail(ObstacleKind::Unproved, at),
+            }
+        }
         buffer.symbol = known;
         buffer.holders = self.holders(known);
         if buffer.holders != Holders::All {
-            if buffer.search.is_some() {
+            if buffer.search.is_some() || buffer.rows.is_some() {
                 return fail(ObstacleKind::LiveOut(known), at);
             }
             // an iteration reads what it has written itself

@@ -8,7 +8,7 @@ use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::limits::offload_extent::{BETWEEN_STEPS, STRETCH_STEPS};
 use crate::loops::expr_of;
 use crate::nest::{AffineAccess, Model};
-use crate::{Buffer, Expr, Holders, Length, Obstacle, ObstacleKind, Pred, Step};
+use crate::{Buffer, Expr, Holders, Length, Obstacle, ObstacleKind, Param, Pred, Step};
 
 /// What accesses touch of an array.
 struct Touched {
@@ -18,6 +18,16 @@ struct Touched {
     wholly_written: bool,
     /// First and last element that may be written, of an array that is read, too.
     written: Option<(Expr, Expr)>,
+}
+
+/// The cells that accesses touch, as sets of their subscripts.
+pub(super) struct TouchedCells {
+    /// All of them.
+    pub(super) surely: poly::Set,
+    /// Those that are surely written as a whole.
+    pub(super) written: Option<poly::Set>,
+    /// Those that may be.
+    pub(super) perhaps_written: Option<poly::Set>,
 }
 
 /// Builds sets over one instance and reads parametric answers back.
@@ -50,7 +60,7 @@ impl Maker<'_, '_> {
             return None;
         }
         let best = set.max_of(&row, self.budget).ok()??;
-        let context = self.context(&params)?;
+        let context = self.context(&params, 0)?;
         let value = best.expr(&context, self.budget).ok()?;
         let defined = best.domain(self.budget).ok()?.condition(&context, self.budget).ok()?;
         let value = Expr::Add(vec![self.expr(&value, &params)?, Expr::Int(1)]);
@@ -201,7 +211,8 @@ impl Maker<'_, '_> {
         Some((out, params))
     }
 
-    fn context(&mut self, params: &[Var]) -> Option<poly::Set> {
+    /// What is known of the parameters, beside which `more` of a set's own are.
+    pub(super) fn context(&mut self, params: &[Var], more: usize) -> Option<poly::Set> {
         let mut rows = Vec::new();
         for c in &self.model.premises.context.clone() {
             let mut exists = FxHashMap::default();
@@ -210,7 +221,8 @@ impl Maker<'_, '_> {
                 rows.push(if c.equality { poly::Constraint::eq(row) } else { poly::Constraint::ge(row) });
             }
         }
-        poly::Set::from_constraints(poly::Space { params: params.len(), dims: 0 }, 0, &rows, self.budget).ok()
+        let space = poly::Space { params: params.len() + more, dims: 0 };
+        poly::Set::from_constraints(space, 0, &rows, self.budget).ok()
     }
 
     pub(crate) fn buffer(
@@ -244,7 +256,11 @@ impl Maker<'_, '_> {
             extent: None,
             written_part: None,
             search: None,
+            rows: None,
         };
+        if self.model.objects.tables.contains(&base) {
+            return self.rows_of_table(body, buffer, mine);
+        }
         let both = crate::offload::branches::both_ways(self.model, mine);
         let all: Vec<&AffineAccess> = mine.iter().copied().chain(&both).collect();
         let found = self.extent(&all, written);
@@ -295,6 +311,25 @@ impl Maker<'_, '_> {
         if !mine.iter().all(|a| plain(a)) || mine.iter().any(|a| a.subs.len() != inner.len() + 1) {
             return None;
         }
+        for l in &inner {
+            self.use_params(l);
+        }
+        let cells = self.cells_of(mine, Some(inner.len()))?;
+        let params = self.params.clone();
+        let all = self.hull(&cells.surely, &params, &inner)?;
+        let whole = written
+            && cells
+                .written
+                .is_some_and(|w| self.covers(&w, &cells.surely, &inner, &params).unwrap_or(false));
+        let reads = mine.iter().any(|a| !a.write);
+        let part = cells.perhaps_written.filter(|_| written && reads && !whole);
+        let part = part.and_then(|w| self.hull(&w, &params, &inner));
+        Some(Touched { all, wholly_written: whole, written: part })
+    }
+
+    /// The cells that accesses touch, if all that they touch at all is touched surely, or lies between such cells of an array with
+    /// so many inner dimensions.
+    pub(super) fn cells_of(&mut self, mine: &[&AffineAccess], inner: Option<usize>) -> Option<TouchedCells> {
         let mut exact: Option<poly::Set> = None;
         let mut exact_writes: Option<poly::Set> = None;
         let mut all_writes: Option<poly::Set> = None;
@@ -307,9 +342,6 @@ impl Maker<'_, '_> {
             for s in &a.subs {
                 self.use_params(s.value.as_ref()?);
             }
-        }
-        for l in &inner {
-            self.use_params(l);
         }
         for (k, a) in mine.iter().enumerate() {
             // the cells of an access that touches the same in the same way are among them already
@@ -354,27 +386,20 @@ impl Maker<'_, '_> {
         // what may not be touched has to lie between what is
         loose.retain(|l| !l.is_subset(&exact, self.budget).unwrap_or(false));
         if !loose.is_empty() {
-            let between = self.stretch(&exact, inner.len())?;
+            let between = self.stretch(&exact, inner?)?;
             for l in loose {
                 if !l.is_subset(&between, self.budget).ok()? {
                     return None;
                 }
             }
         }
-        let params = self.params.clone();
-        let all = self.hull(&exact, &params, &inner)?;
-        let whole = written
-            && exact_writes.is_some_and(|w| self.covers(&w, &exact, &inner, &params).unwrap_or(false));
-        let reads = mine.iter().any(|a| !a.write);
-        let part = all_writes.filter(|_| written && reads && !whole);
-        let part = part.and_then(|w| w.coalesce(self.budget).ok());
-        let part = part.and_then(|w| self.hull(&w, &params, &inner));
-        Some(Touched { all, wholly_written: whole, written: part })
+        let perhaps_written = all_writes.and_then(|w| w.coalesce(self.budget).ok());
+        Some(TouchedCells { surely: exact, written: exact_writes, perhaps_written })
     }
 
     /// First and last element of a set of subscripts. Of an empty one the last is before the first.
-    fn hull(&mut self, cells: &poly::Set, params: &[Var], inner: &[Poly]) -> Option<(Expr, Expr)> {
-        let context = self.context(params)?;
+    pub(super) fn hull(&mut self, cells: &poly::Set, params: &[Var], inner: &[Poly]) -> Option<(Expr, Expr)> {
+        let context = self.context(params, 0)?;
         let first = self.corner(cells.lexmin_exprs(self.budget).ok()?, &context, params, inner)?;
         let last = self.corner(cells.lexmax_exprs(self.budget).ok()?, &context, params, inner)?;
         let runs = cells.params(self.budget).ok()?.condition(&context, self.budget).ok()?;
@@ -428,7 +453,7 @@ impl Maker<'_, '_> {
     }
 
     /// The numbers between two of a set.
-    fn between(&self, all: &poly::Set) -> Option<poly::Set> {
+    pub(super) fn between(&self, all: &poly::Set) -> Option<poly::Set> {
         let pair = all.product(all, self.budget).ok()?;
         let lifted = pair.insert_dims(0, 1, self.budget).ok()?;
         let bounds = [
@@ -471,7 +496,11 @@ impl Maker<'_, '_> {
         let two = |a: &P, b: &P| Some((self.expr(a, params)?, self.expr(b, params)?));
         Some(match e {
             P::Int(n) => Expr::Int(*n),
-            P::Param(i) => expr_of(self.model, &Poly::var(*params.get(*i)?))?,
+            P::Param(i) => match params.get(*i) {
+                Some(v) => expr_of(self.model, &Poly::var(*v))?,
+                // those behind the model's own are subscripts that lead to a row
+                None => Expr::Param(Param::Row(u32::try_from(*i - params.len()).ok()?)),
+            },
             P::Neg(a) => Expr::Mul(-1, Box::new(self.expr(a, params)?)),
             P::Add(a, b) => {
                 let (a, b) = two(a, b)?;
@@ -505,7 +534,7 @@ impl Maker<'_, '_> {
         })
     }
 
-    fn pred(&self, e: &poly::Expr, params: &[Var]) -> Option<Pred> {
+    pub(super) fn pred(&self, e: &poly::Expr, params: &[Var]) -> Option<Pred> {
         use poly::{Comparison as C, Expr as P};
         Some(match e {
             P::Int(0) => Pred::False,

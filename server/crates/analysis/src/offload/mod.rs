@@ -9,6 +9,7 @@ pub(crate) mod live;
 pub(crate) mod numbered;
 mod own_cells;
 pub(crate) mod region;
+pub(crate) mod rows;
 mod search;
 pub(crate) mod touched;
 mod vertices;

@@ -10,7 +10,11 @@ pub(crate) fn tell_trips(of: &mut Offload, root: TermId, trips: &Expr) {
     let told = |e: &mut Expr| *e = expr(e, root, trips);
     of.max_trips.iter_mut().for_each(told);
     for b in &mut of.buffers {
-        if let Some((first, last)) = &mut b.extent {
+        let rows = b.rows.iter_mut().flat_map(|r| {
+            let of_pointers = r.subscripts.iter_mut().flat_map(|s| [&mut s.all, &mut s.one]);
+            of_pointers.chain(&mut r.written)
+        });
+        for (first, last) in b.extent.iter_mut().chain(rows) {
             told(first);
             told(last);
         }

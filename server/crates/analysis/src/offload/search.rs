@@ -43,6 +43,7 @@ pub(super) fn buffer(
         written_part: None,
         extent: None,
         search: Some(search(body, claim, control, written, base, at)?),
+        rows: None,
     })
 }
 

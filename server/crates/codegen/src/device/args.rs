@@ -88,6 +88,10 @@ fn counts(plan: &Plan<'_>, kernel: &Kernel, host: &Exprs<'_>, out: &mut Vec<Arg>
         if !b.on_device {
             continue;
         }
+        if let Some(length) = b.rows.as_ref().and_then(|r| r.length(s.dimension)) {
+            out.push(Arg::new("long long ", &s.name, Value::Expr(length)));
+            continue;
+        }
         let row = format!("{}{}", body.symbols[b.symbol].name, "[0]".repeat(s.dimension));
         let text = format!("(long long)(sizeof({row}) / sizeof({row}[0]))");
         let wish = s.name.strip_prefix(&plan.prefix).unwrap_or(&s.name).to_string();

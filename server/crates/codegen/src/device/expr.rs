@@ -103,7 +103,7 @@ impl<'p> Exprs<'p> {
         };
         let one = |(k, &a): (usize, &TermId)| {
             let pointer = params.get(k).copied().filter(|&p| body.types.element(p).is_some());
-            let buffer = address(body, a).filter(|(s, _)| self.base(*s).is_some());
+            let buffer = address(body, &self.kernel.tables, a).filter(|(s, _)| self.base(*s).is_some());
             match (pointer, buffer) {
                 // A buffer that is only read is `const` here; the function may not say so.
                 (Some(p), Some((s, subs))) => {
@@ -228,7 +228,7 @@ impl<'p> Exprs<'p> {
         match (body.op(t), body.args(t)) {
             (Op::Assign, &[place, value]) => {
                 let s = body.as_symbol(place).filter(position)?;
-                let at = address_sum(body, value)?;
+                let at = address_sum(body, &self.kernel.tables, value)?;
                 Some((format!("{} = {}", self.name(s), self.place(&at)), ASSIGN))
             }
             (Op::Index | Op::Deref | Op::Member { arrow: true, .. }, &[base, ..]) => {
@@ -252,7 +252,7 @@ impl<'p> Exprs<'p> {
             (Op::Binary(op), &[a, b]) if op.is_comparison() || *op == BinOp::Sub => {
                 let place = |t: TermId| {
                     body.types.element(body.ty(t))?;
-                    let at = address_sum(body, t)?;
+                    let at = address_sum(body, &self.kernel.tables, t)?;
                     self.base(at.base).map(|_| self.place(&at))
                 };
                 let (a, b) = (place(a)?, place(b)?);
@@ -397,18 +397,19 @@ impl Source for Exprs<'_> {
                 Storage::Constant(v) => integer(v, int()),
                 _ => (self.name(*s), ATOM),
             },
-            (Op::Index | Op::Deref, _) => match ours(chain(body, t)) {
+            (Op::Index | Op::Deref, _) => match ours(chain(body, &self.kernel.tables, t)) {
                 Some(cell) => (cell, POSTFIX),
                 None => return Ok(None),
             },
             (Op::Member { field, arrow }, &[base]) => {
-                let text = match ours(if *arrow { arrow_chain(body, base) } else { None }) {
-                    Some(cell) => format!("{cell}.{}", self.field(field)),
-                    None => {
-                        let dot = if *arrow { "->" } else { "." };
-                        format!("{}{dot}{}", self.at(base, POSTFIX), self.field(field))
-                    }
-                };
+                let text =
+                    match ours(if *arrow { arrow_chain(body, &self.kernel.tables, base) } else { None }) {
+                        Some(cell) => format!("{cell}.{}", self.field(field)),
+                        None => {
+                            let dot = if *arrow { "->" } else { "." };
+                            format!("{}{dot}{}", self.at(base, POSTFIX), self.field(field))
+                        }
+                    };
                 (text, POSTFIX)
             }
             (Op::Call, _) => (self.call(t), POSTFIX),

@@ -12,6 +12,8 @@ mod checks;
 mod given;
 mod grid;
 mod growing;
+mod left;
+mod own_cells;
 mod region;
 mod rows;
 mod search;
@@ -28,6 +30,7 @@ use term::{BinOp, TypeKind};
 use self::checks::test;
 use self::given::{has_type, Given, Givens};
 pub(crate) use self::given::{First, Room, RoomSize, Steps};
+use self::left::{left_by_blocks, Left};
 use super::args::{args, Value};
 use super::expr::{Dialect, Exprs};
 use super::host_expr::{Helpers, Named, Scope};
@@ -67,7 +70,6 @@ pub(crate) fn text(
     let call = host.kernel_call();
     let start = Term::head("_InitCudaKernel", vec![Term::name(&kernel.name)]);
     let body = vec![Term::head("_InitCuda", Vec::new()), start, call];
-    let given = &host.given.all;
     let comment = format!(
         "Runs the {} of {}, line {}, on the GPU. 0: it did not, nothing has changed that the loop reads, and the loop itself \
          is to run.",
@@ -77,7 +79,9 @@ pub(crate) fn text(
     );
     let mut functions = host.helper_functions();
     functions.extend(plan.buffers.iter().flat_map(|b| search::function(plan, kernel, b)));
+    functions.append(&mut host.row_functions);
     functions.push(Term::comment(&comment));
+    let given = &host.given.all;
     functions.push(Term::function(&["ExternC"], "int", &name, of_type(given, |g| &g.ty), body));
     let written = pages.written(Some(plan.target), &Term::List(functions).to_string())?;
     let stand_in = in_c(&name, given, pages)?;
@@ -85,8 +89,12 @@ pub(crate) fn text(
     if host.helpers.apart.get() {
         includes.push("<stdint.h>".to_owned());
     }
-    if promises::need_memory(plan) {
+    let rows = plan.buffers.iter().any(|b| b.rows.is_some());
+    if promises::need_memory(plan) || rows {
         includes.push("<stdlib.h>".to_owned());
+    }
+    if rows {
+        includes.extend(["<stdint.h>", "<string.h>"].map(str::to_owned));
     }
     includes.sort();
     includes.dedup();
@@ -123,6 +131,8 @@ struct Host<'p> {
     helpers: Rc<Helpers>,
     /// Who calls it, if it is a nest's of a region: arrays then lie on the device, and stay there.
     steps: Option<&'p Steps<'p>>,
+    /// Functions that go through rows of tables.
+    row_functions: Vec<Term>,
 }
 
 impl<'p> Host<'p> {
@@ -141,6 +151,7 @@ impl<'p> Host<'p> {
             helper,
             helpers: Rc::default(),
             steps,
+            row_functions: Vec::new(),
         }
     }
 
@@ -245,7 +256,7 @@ impl<'p> Host<'p> {
         }
         tests.extend(self.tests());
         let grid = self.grid(&mut tests);
-        self.rows(&mut tests);
+        self.own_sizes(&mut tests);
         let block = self.kernel.block.iter().take(grid.len()).map(|&n| Term::Int(n.into())).collect();
         let sizes = Term::head("_Sizes", vec![Term::List(grid), Term::List(block)]);
         let params = self.arguments();
@@ -275,6 +286,7 @@ impl<'p> Host<'p> {
         b.on_device
             || self.plan.tests.iter().any(|t| match t.kind {
                 TestKind::Apart(i, j) => is(i) || is(j),
+                TestKind::RowsApart { .. } => true,
                 TestKind::Outside { buffer, .. } | TestKind::CellInBuffer { buffer, .. } => is(buffer),
                 TestKind::InRange { buffer, .. } | TestKind::Distinct(buffer) => is(buffer),
                 _ => false,
@@ -357,6 +369,9 @@ impl<'p> Host<'p> {
 
     /// A pointer to the first element copied.
     fn pointer(&mut self, b: &BufferPlan) -> Term {
+        if let Some(rows) = &b.rows {
+            return Term::name(&rows.packed_name);
+        }
         let base = Term::Name(self.given.array(b));
         let first = b.constant_first().map_or_else(|| Term::name(&b.first_name), Term::Int);
         let first = match (self.steps.and_then(|s| s.first(b.symbol)), first) {
@@ -398,6 +413,10 @@ impl<'p> Host<'p> {
                 (false, true) => "out",
                 (false, false) => "none",
             };
+            if let Some(rows) = &b.rows {
+                out.push(self.rows_array(b, rows, way));
+                continue;
+            }
             let ty = Term::Name(format!("{}*", self.cpp.type_name(b.element)));
             let here = if b.own { Term::Int(0) } else { self.pointer(b) };
             let (there, bytes) = (Term::name(&b.device_name), Term::name(&b.bytes_name));
@@ -411,7 +430,7 @@ impl<'p> Host<'p> {
                 false => Term::head("_Array", vec![here, there, ty, bytes, Term::name(way)]),
             });
         }
-        self.row_arrays(&mut out);
+        self.own_arrays(&mut out);
         let most: i128 = kernel.most_blocks.iter().take(kernel.dims.len()).map(|&m| i128::from(m)).product();
         for Left { ty, partial, device } in left_by_blocks(plan, kernel) {
             if let Some(steps) = self.steps {
@@ -542,29 +561,4 @@ const BLOCKS: &str = "unsigned int";
 /// A value that tests and what is behind them use.
 fn let_(name: &str, ty: &str, value: Term) -> Term {
     Term::head("_Let", vec![Term::name(name), Term::Name(format!("const {ty}")), value])
-}
-
-/// An array that blocks leave results in.
-struct Left<'p> {
-    ty: &'p str,
-    /// Here, and on the device.
-    partial: &'p str,
-    device: &'p str,
-}
-
-/// What blocks leave of reductions and of chosen values.
-fn left_by_blocks<'p>(plan: &'p Plan<'_>, kernel: &'p Kernel) -> Vec<Left<'p>> {
-    let mut left = Vec::new();
-    for r in &kernel.reductions {
-        let ty = reduce::accumulator_type(plan, r, Dialect::Device);
-        left.push(Left { ty, partial: &r.partial_name, device: &r.device_name });
-    }
-    for k in &kernel.keyed {
-        left.push(Left { ty: "long long", partial: &k.partial_name, device: &k.device_name });
-        for v in &k.variables {
-            let ty = keyed::type_name(plan, v, Dialect::Device);
-            left.push(Left { ty, partial: &v.partial_name, device: &v.device_name });
-        }
-    }
-    left
 }

@@ -198,6 +198,7 @@ fn function(plan: &Plan<'_>, f: &DeviceFunction, out: &mut Lines) {
         names: f.names.clone(),
         body: list,
         has_continue: false,
+        tables: Default::default(),
         ..k.clone()
     };
     let own = Plan {

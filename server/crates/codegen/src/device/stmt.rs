@@ -225,7 +225,8 @@ impl Stmts<'_, '_> {
         let name = self.exprs.name(*s);
         if let Some(v) = self.exprs.kernel.views.iter().find(|v| v.symbol == *s) {
             // A pointer into a buffer is a position in it.
-            let at = body.args(t).first().and_then(|&init| address_sum(body, init));
+            let at =
+                body.args(t).first().and_then(|&init| address_sum(body, &self.exprs.kernel.tables, init));
             let at = at.map(|a| self.exprs.place(&a));
             return match (at, v.moves, in_switch) {
                 (Some(at), true, true) => vec![format!("long long {name};"), format!("{name} = {at};")],

@@ -188,8 +188,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         }
 
         // What the kernel uses.
-        let ranks: BTreeMap<SymbolId, usize> =
-            memory(body, offload).map(|b| (b.symbol, b.inner_lengths.len() + 1)).collect();
+        let ranks: BTreeMap<SymbolId, usize> = memory(body, offload).map(|b| (b.symbol, b.rank())).collect();
         let pointers = self.pointers(ranks.clone());
         let mut support = Support::new(body, ranks, pointers.clone());
         support.cells = self.cell_places();
@@ -250,6 +249,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         if let Some(code) = threads {
             self.thread_tests(code, &mut tests);
         }
+        tests.extend(self.row_tests(&buffers, &positive));
         self.parts_back(&mut buffers, &positive, &mut tests);
         let finals = self.finals(&positive);
         let steps: Vec<Expr> = offload.walks.iter().map(|w| w.step.clone()).collect();
@@ -303,6 +303,7 @@ impl<'i, 'a> Builder<'i, 'a> {
                 for_pages: false,
                 loop_indices: Vec::new(),
                 threads: thread_plan,
+                tables: pointers.tables,
             }],
             name,
             buffers,

@@ -59,6 +59,13 @@ impl<'a> Builder<'_, 'a> {
             if c.met_by == MetBy::Proof {
                 continue;
             }
+            // rows that the kernel has are kept apart below
+            let buffers = &self.input.offload.buffers;
+            if let ConditionKind::DistinctRows(o) = &c.kind {
+                if buffers.iter().any(|b| b.symbol == o.symbol && b.rows.is_some()) {
+                    continue;
+                }
+            }
             match (&c.kind, &c.check, c.met_by) {
                 (ConditionKind::NoAlias(..) | ConditionKind::Reassociate(..), _, _) => {}
                 (_, Some(Pred::True), _) => {}
@@ -103,7 +110,11 @@ impl<'a> Builder<'_, 'a> {
         let at = |s: SymbolId| buffers.iter().position(|b| b.symbol == s);
         let declared_array =
             |s: SymbolId| matches!(body.types.kind(body.symbols[s].ty), TypeKind::Array { .. });
+        let mut rows = RowsApart::of(self.followed(buffers), buffers);
         for c in self.input.offload.conditions.iter().filter(|c| c.met_by != MetBy::Proof) {
+            if rows.meets(body, c, reductions) {
+                continue;
+            }
             let ConditionKind::NoAlias(a, b) = &c.kind else { continue };
             let kind = match (at(a.symbol), at(b.symbol)) {
                 (Some(i), Some(j)) if i != j => TestKind::Apart(i.min(j), i.max(j)),
@@ -136,6 +147,10 @@ impl<'a> Builder<'_, 'a> {
             for j in i + 1..buffers.len() {
                 let (a, b) = (&buffers[i], &buffers[j]);
                 let both_arrays = declared_array(a.symbol) && declared_array(b.symbol);
+                if a.rows.is_some() || b.rows.is_some() {
+                    rows.is_needed |= a.written || b.written;
+                    continue;
+                }
                 if (a.written || b.written) && !both_arrays && !self.restrict_parts(a.symbol, b.symbol) {
                     tests.add(TestKind::Apart(i, j), None);
                 }
@@ -144,9 +159,17 @@ impl<'a> Builder<'_, 'a> {
         let reachable = |s: SymbolId| !body.symbols[s].is_own_scalar();
         for (k, b) in buffers.iter().enumerate().filter(|(_, b)| !declared_array(b.symbol)) {
             for s in scalars.iter().filter(|s| b.written && reachable(s.symbol)) {
+                if b.rows.is_some() {
+                    rows.variable(s.symbol);
+                    continue;
+                }
                 tests.add(TestKind::Outside { symbol: s.symbol, buffer: k }, None);
             }
             for r in reductions.iter().filter(|r| !r.cell && reachable(r.symbol)) {
+                if b.rows.is_some() {
+                    rows.variable(r.symbol);
+                    continue;
+                }
                 tests.add(TestKind::Outside { symbol: r.symbol, buffer: k }, None);
             }
         }
@@ -155,9 +178,97 @@ impl<'a> Builder<'_, 'a> {
                 TestKind::CellInVariable { symbol, .. } if !self.is_addressable(symbol) => self
                     .reasons
                     .push(Reason { kind: RefusalKind::UntestableOverlap(symbol), term: self.target }),
+                TestKind::CellInBuffer { buffer, .. }
+                    if buffers.get(buffer).is_some_and(|b| b.rows.is_some()) => {}
                 kind => tests.add(kind, None),
             }
         }
+        rows.cells.extend((0..reductions.len()).filter(|&k| reductions[k].cell));
+        let is_needed = rows.is_needed || !rows.cells.is_empty() && rows.is_any;
+        if let Some(&s) = rows.variables.iter().find(|&&s| is_needed && !self.is_addressable(s)) {
+            self.reasons.push(Reason { kind: RefusalKind::UntestableOverlap(s), term: self.target });
+        }
+        if is_needed {
+            tests.add(TestKind::RowsApart { variables: rows.variables, cells: rows.cells }, rows.meets);
+        }
+    }
+}
+
+/// The test that rows overlap nothing, in the making.
+struct RowsApart<'b> {
+    buffers: &'b [BufferPlan],
+    /// Memory with pointers to rows.
+    followed: std::collections::BTreeSet<SymbolId>,
+    is_any: bool,
+    /// Whether anything of it is written.
+    is_needed: bool,
+    variables: Vec<SymbolId>,
+    cells: Vec<usize>,
+    meets: Option<ConditionKind>,
+}
+
+impl RowsApart<'_> {
+    fn of(followed: std::collections::BTreeSet<SymbolId>, buffers: &[BufferPlan]) -> RowsApart<'_> {
+        let is_any = buffers.iter().any(|b| b.rows.is_some());
+        let is_needed = buffers.iter().any(|b| b.rows.is_some() && b.written)
+            || is_any && buffers.iter().any(|b| b.written);
+        RowsApart {
+            buffers,
+            followed,
+            is_any,
+            is_needed,
+            variables: Vec::new(),
+            cells: Vec::new(),
+            meets: None,
+        }
+    }
+
+    fn variable(&mut self, s: SymbolId) {
+        self.is_needed = true;
+        if !self.variables.contains(&s) {
+            self.variables.push(s);
+        }
+    }
+
+    /// Whether the condition is one that the test meets.
+    fn meets(&mut self, body: &Body, c: &analysis::Condition, reductions: &[ReductionPlan]) -> bool {
+        // an inner loop's row that stays the same is one of them
+        let family = |s: SymbolId| body.path_term(s).and_then(|t| body.path_of(t)).map(|p| p.family);
+        let is_rows = |s: SymbolId| {
+            let of_rows = |b: &BufferPlan| b.rows.is_some() && (b.symbol == s || Some(b.symbol) == family(s));
+            self.followed.contains(&s) || self.buffers.iter().any(of_rows)
+        };
+        // what others can reach may be changed itself, where characters are written
+        let may_move = |s: SymbolId| {
+            let is_pointer = matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. });
+            is_pointer && body.symbols[s].storage != Storage::Path && !body.symbols[s].is_own_scalar()
+        };
+        let others = match &c.kind {
+            ConditionKind::NoAlias(a, b)
+                if [a, b].iter().any(|o| self.followed.contains(&o.symbol) && may_move(o.symbol)) =>
+            {
+                return false;
+            }
+            ConditionKind::DistinctRows(o) if is_rows(o.symbol) => Vec::new(),
+            ConditionKind::NoAlias(a, b) if is_rows(a.symbol) || is_rows(b.symbol) => {
+                vec![a.symbol, b.symbol]
+            }
+            _ => return false,
+        };
+        for s in others.into_iter().filter(|s| !is_rows(*s)).collect::<Vec<_>>() {
+            let is_buffer = self.buffers.iter().any(|b| b.symbol == s);
+            let is_cell = reductions.iter().any(|r| r.cell && r.symbol == s);
+            match () {
+                () if is_buffer || is_cell => {}
+                () if is_plain_variable(body, s) => self.variable(s),
+                () => return false,
+            }
+        }
+        self.is_needed = true;
+        if self.meets.is_none() {
+            self.meets = Some(c.kind.clone());
+        }
+        true
     }
 }
 

@@ -6,7 +6,7 @@ use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 use super::build::Builder;
 use super::names::part;
 use super::support::Support;
-use super::{bounds, simplify, RefusalKind, Stride, StrideSource, Test, TestKind, View};
+use super::{bounds, simplify, RefusalKind, RowsPlan, Stride, StrideSource, Test, TestKind, View};
 use crate::access::chain;
 
 /// A device copy of a stretch of host memory.
@@ -42,6 +42,8 @@ pub struct BufferPlan {
     pub(crate) part: Option<(Expr, Expr)>,
     /// How the host finds first and last element where no expression says them.
     pub search: Option<Search>,
+    /// Rows that a table shows. First and last element are then those of the array that they are on the device.
+    pub rows: Option<RowsPlan>,
     /// Names in the host block.
     pub first_name: String,
     pub count_name: String,
@@ -116,8 +118,9 @@ impl<'a> Builder<'_, 'a> {
             // The type must be: pointer or array, arrays inside, then the element.
             let mut ty = symbol.ty;
             let mut levels = 0;
-            let rank = b.inner_lengths.len() + 1;
-            while levels < rank {
+            // of rows the symbol is a pointer to the elements of one
+            let in_type = b.inner_lengths.len() + 1;
+            while levels < in_type {
                 let q = body.types.quals(ty);
                 if q.is_volatile || q.is_atomic {
                     self.refuse(RefusalKind::Volatile(b.symbol), t);
@@ -134,7 +137,7 @@ impl<'a> Builder<'_, 'a> {
                 self.refuse(RefusalKind::Volatile(b.symbol), t);
             }
             let size = body.types.size_align(ty).map(|s| s.0);
-            let (Some(element_size), true) = (size.filter(|&s| s > 0), levels == rank) else {
+            let (Some(element_size), true) = (size.filter(|&s| s > 0), levels == in_type) else {
                 self.refuse(RefusalKind::PartialSubscript(b.symbol), t);
                 continue;
             };
@@ -142,11 +145,15 @@ impl<'a> Builder<'_, 'a> {
                 self.refuse(RefusalKind::PartialSubscript(b.symbol), t);
                 continue;
             }
-            if symbol.storage == Storage::Path && !body.path_term(b.symbol).is_some_and(|p| self.may_load(p))
-            {
-                self.refuse(RefusalKind::ReadsTooEarly, body.path_term(b.symbol).unwrap_or(t));
+            // pointers to rows are followed where the loop does
+            let loaded = match &b.rows {
+                Some(rows) => Some(rows.table).filter(|&table| body.as_symbol(table).is_none()),
+                None => body.path_term(b.symbol).filter(|_| symbol.storage == Storage::Path),
+            };
+            if let Some(early) = loaded.filter(|&p| !self.may_load(p)) {
+                self.refuse(RefusalKind::ReadsTooEarly, early);
             }
-            if b.extent.is_none() && b.search.is_none() {
+            if b.extent.is_none() && b.search.is_none() && b.rows.is_none() {
                 let whole = matches!(body.types.kind(symbol.ty), TypeKind::Array { len, .. } if *len != term::Len::Unknown);
                 if !whole {
                     self.refuse(RefusalKind::UnknownExtent(b.symbol), t);
@@ -156,7 +163,11 @@ impl<'a> Builder<'_, 'a> {
                 Storage::Path => part(&symbol.name),
                 _ => symbol.name.to_string(),
             };
-            let mut sources = Vec::new();
+            let rank = b.rank();
+            let (mut rows, mut extent, mut sources) = (None, None, Vec::new());
+            if let Some((plan, lengths, all)) = self.rows(b, &n, positive, (out.len(), strides)) {
+                (rows, extent, sources) = (Some(plan), Some(all), lengths);
+            }
             for (d, length) in b.inner_lengths.iter().enumerate() {
                 sources.push(match *length {
                     Length::Const(c) => StrideSource::Const(c),
@@ -189,16 +200,18 @@ impl<'a> Builder<'_, 'a> {
                 copy_in: !b.wholly_written,
                 own: false,
                 each: self.each(b, element_size, positive, &n),
-                staged: b.read && b.written && !b.wholly_written,
+                // rows come back into memory of their own anyway
+                staged: b.read && b.written && !b.wholly_written && rows.is_none(),
                 on_device: true,
                 from_zero: false,
-                extent: b
-                    .extent
-                    .as_ref()
-                    .map(|(f, l)| (simplify::under(f, positive), simplify::under(l, positive))),
+                extent: extent.or_else(|| {
+                    let (f, l) = b.extent.as_ref()?;
+                    Some((simplify::under(f, positive), simplify::under(l, positive)))
+                }),
                 back: None,
                 part: None,
                 search: b.search.clone(),
+                rows,
                 first_name: self.host_name(&format!("{n}_first")),
                 count_name: self.host_name(&format!("{n}_count")),
                 bytes_name: self.host_name(&format!("{n}_bytes")),
@@ -246,7 +259,8 @@ impl<'a> Builder<'_, 'a> {
         for b in buffers.iter().filter(|b| b.each.is_some()) {
             let mine = |t: &TermId| body.as_symbol(*t) == Some(b.symbol);
             let reaches = |t: TermId| {
-                let full = chain(body, t).is_some_and(|(s, subs)| s == b.symbol && subs.len() == b.rank);
+                let full = chain(body, &Default::default(), t)
+                    .is_some_and(|(s, subs)| s == b.symbol && subs.len() == b.rank);
                 full && matches!(body.op(t), Op::Index | Op::Deref)
             };
             let mentions = body.walk(inner).filter(mine).count();

@@ -19,6 +19,7 @@ mod pointers;
 mod promises;
 mod refuse;
 mod region;
+mod rows;
 mod scalars;
 mod simplify;
 mod support;
@@ -41,6 +42,7 @@ pub use memory::{BufferPlan, EachPlan};
 pub(crate) use names::{has_word, part as name_part, Namer};
 pub use refuse::{NextStep, Reason, Refusal, RefusalKind};
 pub use region::{plan_name, plan_region, region_needs, RegionPlan};
+pub use rows::RowsPlan;
 pub(crate) use support::is_written_out;
 pub(crate) use threads::comparison;
 pub use threads::ThreadPlan;
@@ -193,6 +195,8 @@ pub struct Kernel {
     pub loop_indices: Vec<SymbolId>,
     /// The code of one thread where it is not the innermost loop's body: the dimensions are then those of thread ids.
     pub threads: Option<ThreadPlan>,
+    /// The buffers that are rows of tables.
+    pub(crate) tables: crate::access::Tables,
 }
 
 /// One parallel loop.
@@ -389,6 +393,12 @@ pub enum TestKind {
     Back(usize),
     /// Two buffers do not overlap.
     Apart(usize, usize),
+    /// Of all buffers, of the pointers to their rows, of these variables and of these cells of reductions nothing that is written
+    /// overlaps anything else.
+    RowsApart {
+        variables: Vec<SymbolId>,
+        cells: Vec<usize>,
+    },
     /// A variable does not lie inside a buffer.
     Outside {
         symbol: SymbolId,

@@ -70,8 +70,11 @@ impl<'a> Plan<'a> {
                     return Err("of an array it is not known which part is used");
                 }
             }
-            b.from_zero =
-                !b.staged && b.part.is_none() && b.extent.is_some() && b.constant_first() != Some(0);
+            b.from_zero = !b.staged
+                && b.rows.is_none()
+                && b.part.is_none()
+                && b.extent.is_some()
+                && b.constant_first() != Some(0);
         }
         Ok(plan)
     }

@@ -13,7 +13,7 @@ use super::build::Builder;
 use super::names::Namer;
 use super::support::Support;
 use super::{RefusalKind, View, WalkPlan};
-use crate::access::{address_sum, views};
+use crate::access::{address_sum, views, Tables};
 
 /// The pointers of a kernel.
 #[derive(Clone, Default, Debug)]
@@ -22,6 +22,8 @@ pub(crate) struct Pointers {
     pub(crate) into: BTreeMap<SymbolId, SymbolId>,
     /// Those that change.
     moving: BTreeSet<SymbolId>,
+    /// The buffers that are rows of tables.
+    pub(crate) tables: Tables,
 }
 
 impl Pointers {
@@ -58,8 +60,15 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn pointers(&mut self, ranks: BTreeMap<SymbolId, usize>) -> Pointers {
         let (body, offload) = (self.body, self.input.offload);
         let roots: Vec<SymbolId> = ranks.keys().copied().collect();
-        let mut out = Pointers { into: views(body, &roots, &offload.views), moving: BTreeSet::new() };
-        for Walk { symbol, into, .. } in &offload.walks {
+        let tables: Tables = offload.buffers.iter().filter(|b| b.rows.is_some()).map(|b| b.symbol).collect();
+        let into = views(body, &tables, &roots, &offload.views);
+        let mut out = Pointers { into, moving: BTreeSet::new(), tables };
+        // Where rows lie on the host says nothing of the device: what points into them is set in the loop.
+        let declared = |s: SymbolId| body.walk(self.target).any(|t| *body.op(t) == Op::Declare(s));
+        let outside = |s: &SymbolId| out.tables.contains(&out.root(*s)) && !declared(*s);
+        let outside: Vec<SymbolId> = out.into.keys().copied().filter(outside).collect();
+        out.into.retain(|s, _| !outside.contains(s));
+        for Walk { symbol, into, .. } in offload.walks.iter().filter(|w| !out.tables.contains(&w.into)) {
             let own = symbol == into && ranks.get(symbol) == Some(&1);
             let elsewhere = symbol != into && roots.contains(into) && same_element(body, *symbol, *into);
             // One that leads nowhere is only counted with.
@@ -68,7 +77,7 @@ impl<'a> Builder<'_, 'a> {
                 out.moving.insert(*symbol);
             }
         }
-        let moved = self.set_inside();
+        let moved = self.set_inside(&out.tables);
         // Declared and never set again, it keeps its position.
         let keeps = |s: SymbolId, values: &[Option<SymbolId>]| {
             let declared = |t: TermId| *body.op(t) == Op::Declare(s) && !body.args(t).is_empty();
@@ -109,7 +118,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// The pointers that the loop sets, with what leads to each value: `None` for a value of which that is not seen.
-    fn set_inside(&self) -> BTreeMap<SymbolId, Vec<Option<SymbolId>>> {
+    fn set_inside(&self, tables: &Tables) -> BTreeMap<SymbolId, Vec<Option<SymbolId>>> {
         let body = self.body;
         let mut out: BTreeMap<SymbolId, Vec<Option<SymbolId>>> = BTreeMap::new();
         let is_pointer = |s: SymbolId| {
@@ -118,7 +127,7 @@ impl<'a> Builder<'_, 'a> {
         };
         for t in body.walk(self.target) {
             let args = body.args(t);
-            let of = |value: TermId| address_sum(body, value).map(|a| a.base);
+            let of = |value: TermId| address_sum(body, tables, value).map(|a| a.base);
             let (s, value) = match (body.op(t), args.first().and_then(|&p| body.as_symbol(p))) {
                 (Op::Declare(s), _) => (*s, args.first().map(|&v| of(v))),
                 (Op::Step { .. } | Op::Compound(BinOp::Add | BinOp::Sub), Some(s)) => (s, Some(Some(s))),

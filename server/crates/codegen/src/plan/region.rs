@@ -182,6 +182,7 @@ impl<'a> Builder<'_, 'a> {
                 analysis::Param::Term(t) if is_number(t) => {}
                 analysis::Param::Term(t) => self.refuse(RefusalKind::ReadsTooEarly, t),
                 analysis::Param::Distance { from, .. } => self.refuse(RefusalKind::ReadsTooEarly, from),
+                analysis::Param::Row(_) => {}
             }
         }
         for t in &nest.tests {
@@ -200,7 +201,7 @@ impl<'a> Builder<'_, 'a> {
         for fixed in ["ok", "block", "blocks", "grid"] {
             self.host_name(fixed);
         }
-        let ranks = region.arrays.iter().map(|a| (a.buffer.symbol, a.buffer.inner_lengths.len() + 1));
+        let ranks = region.arrays.iter().map(|a| (a.buffer.symbol, a.buffer.rank()));
         let mut support = Support::new(body, ranks.collect(), Pointers::default());
         let mut positive: Vec<Expr> = Vec::new();
         for s in &region.sure {
@@ -387,6 +388,7 @@ impl Kernel {
             for_pages: false,
             loop_indices: Vec::new(),
             threads: None,
+            tables: Default::default(),
         }
     }
 }

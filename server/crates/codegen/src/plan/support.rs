@@ -123,7 +123,7 @@ impl<'a> Support<'a> {
                 }
                 next.extend(args);
             }
-            Op::Index | Op::Deref => match chain(body, t) {
+            Op::Index | Op::Deref => match chain(body, &self.pointers.tables, t) {
                 Some((s, subs)) if self.rank(s).is_some() => self.cell(s, subs, t, next),
                 Some((s, _)) if *body.op(t) == Op::Deref => self.refuse(RefusalKind::PointerValue(s), t),
                 Some((s, subs)) => {
@@ -137,7 +137,7 @@ impl<'a> Support<'a> {
                 self.value_type(body.ty(t), t);
                 let Some(&base) = args.first() else { return self.refuse(RefusalKind::Operation, t) };
                 if *arrow {
-                    match arrow_chain(body, base) {
+                    match arrow_chain(body, &self.pointers.tables, base) {
                         Some((s, subs)) if self.rank(s).is_some() => self.cell(s, subs, t, next),
                         Some((s, _)) => self.refuse(RefusalKind::PointerValue(s), t),
                         None => self.refuse(RefusalKind::Operation, t),
@@ -168,7 +168,7 @@ impl<'a> Support<'a> {
             }
             Op::Declare(s) if self.is_view(*s) => {
                 self.declared.insert(*s, t);
-                match args.first().map(|&init| address_sum(body, init)) {
+                match args.first().map(|&init| address_sum(body, &self.pointers.tables, init)) {
                     Some(Some(a)) => self.place(a, t, next),
                     None if self.pointers.moves(*s) => {}
                     _ => self.refuse(RefusalKind::PointerValue(*s), t),
@@ -251,7 +251,7 @@ impl<'a> Support<'a> {
                 let Some(s) = body.as_symbol(place).filter(|&s| self.pointers.moves(s)) else { return false };
                 self.cell(s, vec![None], t, next);
                 match (body.op(t), args.get(1)) {
-                    (Op::Assign, Some(&value)) => match address_sum(body, value) {
+                    (Op::Assign, Some(&value)) => match address_sum(body, &self.pointers.tables, value) {
                         Some(a) if self.pointers.root(a.base) == self.pointers.root(s) => {
                             self.place(a, t, next)
                         }
@@ -283,7 +283,10 @@ impl<'a> Support<'a> {
                     }
                     body.types.element(body.ty(t)).map(kind) == all.map(kind)
                 };
-                match (address_sum(body, a), address_sum(body, b)) {
+                match (
+                    address_sum(body, &self.pointers.tables, a),
+                    address_sum(body, &self.pointers.tables, b),
+                ) {
                     (Some(x), Some(y))
                         if self.rank(x.base).is_some()
                             && counts(a, &x)
@@ -491,7 +494,7 @@ impl<'a> Support<'a> {
                 }
                 Some(body.types.kind(ty)) == pointee
             };
-            match (address(body, a), body.op(a), body.args(a)) {
+            match (address(body, &self.pointers.tables, a), body.op(a), body.args(a)) {
                 (Some((s, subs)), _, _) if self.rank(s).is_some() && same(s) => self.cell(s, subs, a, next),
                 (None, Op::AddrOf, &[x]) => match body.as_symbol(x) {
                     Some(s) if self.rank(s).is_none() && same(s) && body.types.is_arithmetic(body.ty(x)) => {
@@ -566,7 +569,9 @@ pub(crate) fn deepest(body: &Body, offload: &Offload, target: TermId) -> usize {
     let mut params = Vec::new();
     offload.max_trips.iter().for_each(|e| super::expr_params(e, &mut params));
     for b in &offload.buffers {
-        for (first, last) in b.extent.iter().chain(&b.written_part) {
+        let rows =
+            b.rows.iter().flat_map(|r| r.subscripts.iter().flat_map(|s| [&s.all, &s.one]).chain(&r.written));
+        for (first, last) in b.extent.iter().chain(&b.written_part).chain(rows) {
             super::expr_params(first, &mut params);
             super::expr_params(last, &mut params);
         }
@@ -578,7 +583,7 @@ pub(crate) fn deepest(body: &Body, offload: &Offload, target: TermId) -> usize {
         match p {
             Param::Term(t) => stack.push((t, 0)),
             Param::Distance { from, to } => stack.extend([(from, 0), (to, 0)]),
-            Param::Symbol(_) => {}
+            Param::Symbol(_) | Param::Row(_) => {}
         }
     }
     let mut most = 0;

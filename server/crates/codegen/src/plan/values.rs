@@ -7,7 +7,7 @@ use term::{BinOp, Body, IntKind, Op, TermId};
 
 use super::build::Builder;
 use super::support::Support;
-use super::{bounds, BufferPlan, Dim, FinalValue, HostValue, RefusalKind, Test, TestKind};
+use super::{bounds, BufferPlan, Dim, FinalValue, HostValue, RefusalKind, RowsPlan, Test, TestKind};
 
 impl<'a> Builder<'_, 'a> {
     pub(super) fn values(
@@ -22,6 +22,7 @@ impl<'a> Builder<'_, 'a> {
         exprs.extend(finals.iter().map(|f| f.value.clone()));
         exprs.extend(steps.iter().cloned());
         exprs.extend(self.input.offload.threads.iter().flat_map(|c| c.params.iter().cloned()));
+        exprs.extend(buffers.iter().filter_map(|b| b.rows.as_ref()).flat_map(RowsPlan::exprs));
         for b in buffers {
             for (first, last) in b.extent.iter().chain(&b.back) {
                 let minus = Expr::Mul(-1, Box::new(first.clone()));
@@ -93,6 +94,8 @@ impl<'a> Builder<'_, 'a> {
                     (body.types.as_int(body.symbols[s].ty), self.target)
                 }
                 Param::Term(t) => (body.types.as_int(body.ty(t)), t),
+                // those of one row stand in what the host goes through
+                Param::Row(_) => continue,
                 Param::Distance { from, to } => {
                     let element = |t: TermId| body.types.element(body.ty(t)).map(|e| body.types.kind(e));
                     let same = element(from).is_some() && element(from) == element(to);
@@ -106,6 +109,7 @@ impl<'a> Builder<'_, 'a> {
             let early = match p {
                 Param::Symbol(_) => true,
                 Param::Term(t) => !may_trap(body, t) || self.in_first_header(t),
+                Param::Row(_) => true,
                 Param::Distance { from, to } => {
                     [from, to].into_iter().all(|t| !may_trap(body, t) || self.in_first_header(t))
                 }

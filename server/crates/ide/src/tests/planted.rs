@@ -12,6 +12,9 @@ use crate::{VerifyCase, VerifyOptions, Which};
 const SAXPY: &str = "void saxpy(int n, float a, const float *x, float *y) {\n    for (int i = 0; i < n; i++)\n        y[i] = a * x[i] + y[i];\n}\n";
 const FILL: &str = "void fill(int n, float a, const float *x, float *y) {\n    for (int i = 0; i < n; i++)\n        y[i] = a * x[i];\n}\n";
 const SUM: &str = "long f(int n, const int *a) {\n    long s = 5;\n    for (int i = 0; i < n; i++)\n        s += a[i];\n    return s;\n}\n";
+const SMOOTH: &str = "void smooth(double **a, double **b, int n, int m) {\n    for (int i = 1; i < n - 1; i++)\n        for (int j = 1; j < m - 1; j++)\n            b[i][j] = 0.25 * (a[i-1][j] + a[i+1][j] + a[i][j-1] + a[i][j+1]);\n}\n";
+const SCALE: &str = "void scale(double **a, int n, int m) {\n    for (int i = 0; i < n; i++)\n        for (int j = 0; j < m; j++)\n            a[i][j] *= 2;\n}\n";
+const EVERY_OTHER: &str = "void every_other(float **a, const float *x, int n) {\n    for (int i = 1; i < n; i += 2)\n        a[i][3] = x[i];\n}\n";
 const REGIONS: &str = include_str!("../../../../../fixtures/c/regions.c");
 
 /// What a text is offloaded from: the program, and the line of the loop.
@@ -249,6 +252,53 @@ fn of_others() -> Vec<Planted> {
     ]
 }
 
+/// The faults of rows that lie wherever they lie.
+fn of_rows() -> Vec<Planted> {
+    let smooth = || Program { code: SMOOTH, line: 2 };
+    let planted = |fault, edits, said| Planted { fault, of: smooth(), edits, said };
+    vec![
+        planted(
+            "rows that overlap are taken for rows that do not",
+            &[("if (!smooth_i_rows_apart(b, n, m, a))", "if (!smooth_i_rows_apart(b, n, m, a) && n < 0)")],
+            "instead of",
+        ),
+        Planted {
+            fault: "of two rows that are written it does not matter whether they overlap",
+            of: Program { code: SCALE, line: 2 },
+            edits: &[(
+                "spans[3 * s] < changed || (spans[3 * s + 2] != 0 && spans[3 * s] < all)",
+                "spans[3 * s] < changed && spans[3 * s + 2] == 0",
+            )],
+            said: "instead of",
+        },
+        planted(
+            "more is read of the first row than the loop does",
+            &[("n >= ww_r0 + 2 && ww_r0 > 0 ? m - 1 : m - 2", "m - 1")],
+            "in `smooth_i_take_a`",
+        ),
+        planted("rows are not put back", &[("smooth_i_give_b(b, n, m, ww_b_rows);", ";")], "instead of"),
+        planted(
+            "rows are put back a column too far",
+            &[("memcpy(b[ww_r0] + ww_first1, packed", "memcpy(b[ww_r0] + ww_first1 - 1, packed")],
+            "instead of",
+        ),
+        planted(
+            "a row comes from the place of another",
+            &[(
+                "memcpy(packed + (ww_r0 * m + ww_first1), a[ww_r0]",
+                "memcpy(packed + (ww_r0 * m + ww_first1), a[0]",
+            )],
+            "instead of",
+        ),
+        Planted {
+            fault: "pointers are followed that the loop does not follow",
+            of: Program { code: EVERY_OTHER, line: 2 },
+            edits: &[("(long long)3 : (long long)2", "(long long)3 : (long long)3")],
+            said: "null",
+        },
+    ]
+}
+
 /// All that is said of a text with these edits.
 fn said_of(planted: &Planted) -> Vec<String> {
     let Program { code, line } = planted.of;
@@ -277,7 +327,7 @@ fn said_of(planted: &Planted) -> Vec<String> {
 
 #[test]
 fn every_planted_fault_is_seen() {
-    let all: Vec<Planted> = of_a_loop().into_iter().chain(of_others()).collect();
+    let all: Vec<Planted> = of_a_loop().into_iter().chain(of_rows()).chain(of_others()).collect();
     assert!(all.len() >= 20, "{} faults", all.len());
     let mut missed = Vec::new();
     for planted in &all {
@@ -296,6 +346,9 @@ fn nothing_is_said_where_nothing_is_planted() {
         saxpy(),
         Program { code: FILL, line: 2 },
         Program { code: SUM, line: 3 },
+        Program { code: SMOOTH, line: 2 },
+        Program { code: SCALE, line: 2 },
+        Program { code: EVERY_OTHER, line: 2 },
         in_regions("void lu_scaled"),
     ] {
         let said = said_of(&Planted { fault: "none", of, edits: &[], said: "" });

@@ -100,6 +100,7 @@ fn example(view: &FunctionView, w: &Witness) -> String {
         Param::Symbol(symbol) => view.symbol(*symbol).to_owned(),
         Param::Term(term) => view.text(*term),
         Param::Distance { from, to } => format!("{} - {}", view.text(*to), view.text(*from)),
+        Param::Row(_) => "a subscript".to_owned(),
     };
     let values: Vec<String> = w.params.iter().map(|(p, v)| format!("{}={v}", name(p))).collect();
     match values.is_empty() {

@@ -23,6 +23,8 @@ pub(super) struct Given {
     pub words: String,
     pub heap: Heap,
     pub args: Vec<Value>,
+    /// Whether pointers that lie in memory show objects of their own, as far as the call's sizes reach.
+    pub apart: bool,
 }
 
 /// Makes a call without overlaps, with these values where they are given, and room for subscripts up to about the last.
@@ -174,7 +176,7 @@ impl<'a> Case<'a> {
     }
 
     /// Whether the claim's run-time conditions hold for an execution; `None`: cannot be told.
-    fn conditions(&self, trace: &Trace, l: &LoopFacts, values: &Values) -> Option<bool> {
+    fn conditions(&self, trace: &Trace, call: &Given, l: &LoopFacts, values: &Values) -> Option<bool> {
         let mut known = Some(true);
         // what the inputs were made to keep
         for c in l.conditions.iter().filter(|c| c.met_by == MetBy::Assumed) {
@@ -190,6 +192,14 @@ impl<'a> Case<'a> {
         }
         for c in l.conditions.iter().filter(|c| c.met_by == MetBy::RunTimeCheck) {
             let holds = match (&c.kind, &c.check) {
+                (ConditionKind::DistinctRows(o), _) if call.apart && self.is_given_table(o.symbol) => {
+                    Some(true)
+                }
+                (ConditionKind::NoAlias(a, b), _)
+                    if call.apart && [a, b].iter().all(|o| self.is_given(o.symbol)) =>
+                {
+                    Some(true)
+                }
                 (ConditionKind::NoAlias(a, b), _) => self.apart(trace, a.symbol, b.symbol),
                 (_, Some(p)) => pred::holds(self.body, p, values),
                 (_, None) => None,
@@ -201,6 +211,32 @@ impl<'a> Case<'a> {
             }
         }
         known
+    }
+
+    /// Whether the symbol is a parameter that keeps its value, or rows of one whose pointers nobody changes: in a call that shares
+    /// nothing all of them are objects of their own.
+    fn is_given(&self, s: SymbolId) -> bool {
+        let is_param = matches!(self.body.symbols[s].storage, Storage::Param(_));
+        is_param && !self.is_set(s) || self.is_given_table(s)
+    }
+
+    fn is_given_table(&self, rows: SymbolId) -> bool {
+        let body = self.body;
+        let row = body.path_term(rows).and_then(|t| body.row_of_table(t));
+        let table = row.and_then(|r| body.as_symbol(r.table));
+        let is_pointer = |t| matches!(body.types.kind(body.ty(t)), TypeKind::Pointer { .. });
+        let changes = |t| {
+            let place = body.args(t).first().copied();
+            body.op(t).is_write() && place.is_some_and(|p| body.as_symbol(p).is_none() && is_pointer(p))
+        };
+        table.is_some_and(|s| matches!(body.symbols[s].storage, Storage::Param(_)) && !self.is_set(s))
+            && !body.walk(body.root).any(changes)
+    }
+
+    fn is_set(&self, s: SymbolId) -> bool {
+        let body = self.body;
+        let sets = |t| body.args(t).first().is_some_and(|&p| body.as_symbol(p) == Some(s));
+        body.walk(body.root).any(|t| (body.op(t).is_write() || *body.op(t) == term::Op::AddrOf) && sets(t))
     }
 
     /// Whether two variables name different objects.
@@ -231,8 +267,11 @@ impl<'a> Case<'a> {
         let Some(t) = trace.of(l.term) else {
             return Err(format!("loop {id:?} was not watched"));
         };
-        let holds: Vec<Option<bool>> =
-            t.instances.iter().map(|i| self.conditions(trace, l, &self.values_of(call, id, l, i))).collect();
+        let holds: Vec<Option<bool>> = t
+            .instances
+            .iter()
+            .map(|i| self.conditions(trace, call, l, &self.values_of(call, id, l, i)))
+            .collect();
         if holds.is_empty() {
             return Ok(false);
         }
@@ -418,6 +457,7 @@ impl<'a> Case<'a> {
                 },
                 Param::Term(t) => terms.push((*t, *v)),
                 Param::Distance { .. } => return not(stats, "a distance of pointers"),
+                Param::Row(_) => return not(stats, "a row's subscript"),
             }
         }
         if largest > 2000 {
@@ -501,6 +541,7 @@ impl<'a> Case<'a> {
                 Param::Symbol(s) => format!("{}={v}", self.symbol(*s)),
                 Param::Term(t) => format!("{}={v}", self.source(*t)),
                 Param::Distance { from, to } => format!("{} - {}={v}", self.source(*to), self.source(*from)),
+                Param::Row(_) => format!("a subscript={v}"),
             });
         }
         out.push(format!("cell {:?}", w.cell));

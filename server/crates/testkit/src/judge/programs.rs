@@ -19,6 +19,9 @@ pub const RUNS: usize = 6;
 pub const MORE_RUNS: usize = 6;
 /// Elements before and after the place a pointer points to.
 const MARGIN: u64 = 400;
+/// Objects that the pointers of one table show, where these hold pointers again and where they do not.
+const FEW: usize = 30;
+const ROWS: usize = 40;
 /// Elements of more bytes are few.
 const LARGE: u64 = 512;
 /// Elements in it.
@@ -196,7 +199,8 @@ impl Maker<'_> {
         self.heap.write(o, 0, &bytes).ok()?;
         // A few targets: some are the same where memory is shared, else only those of elements far apart.
         for (n, (at, to)) in pointers.into_iter().enumerate() {
-            let fresh = rows.is_empty() || rows.len() < 12 && !(self.how.overlap && self.rng.chance(10));
+            let most = if to.leaves.iter().any(|l| matches!(l, Leaf::Pointer(..))) { FEW } else { ROWS };
+            let fresh = rows.is_empty() || rows.len() < most && !(self.how.overlap && self.rng.chance(10));
             if fresh {
                 let row = self.buffer("row", &to.clone(), 2 * to.margin().min(100))?;
                 rows.push(row);
@@ -301,7 +305,8 @@ fn call(body: &Body, seed: u64, size: i128, given: &[Option<i128>], how: How<'_>
     let sizes: Vec<Option<i128>> =
         args.iter().map(|v| if let Value::Int(v) = v { Some(*v) } else { None }).collect();
     promised::keep(body, &mut m.heap, &args, &sizes, seed);
-    Ok(Given { sizes, words: m.words.join(", "), heap: m.heap, args })
+    let apart = !how.overlap;
+    Ok(Given { sizes, words: m.words.join(", "), heap: m.heap, args, apart })
 }
 
 /// What runs showed of one loop.

@@ -36,7 +36,12 @@ impl Source<'_> {
     pub(super) fn variable(&self, s: SymbolId, l: TermId) -> Option<String> {
         let symbol = &self.body.symbols[s];
         match symbol.storage {
-            Storage::Path => self.expression(self.body.path_term(s)?),
+            Storage::Path => {
+                let term = self.body.path_term(s)?;
+                // all rows of a table are no one object
+                let is_table = self.body.path_of(term).is_some_and(|p| p.family == s && p.own != s);
+                (!is_table).then(|| self.expression(term))?
+            }
             Storage::Constant(v) => Some(v.to_string()),
             Storage::Function | Storage::Undeclared | Storage::Builtin | Storage::Shared => None,
             _ => {
@@ -75,7 +80,7 @@ impl Source<'_> {
                 self.body.types.as_int(self.body.ty(*t))?;
                 format!("((__int128)({}))", self.expression(*t)?)
             }
-            Param::Distance { .. } => return None,
+            Param::Distance { .. } | Param::Row(_) => return None,
         })
     }
 

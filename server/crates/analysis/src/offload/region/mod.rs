@@ -56,6 +56,10 @@ pub(crate) fn region(
     if nests.is_empty() {
         return trouble(RegionTroubleKind::NoNest, first);
     }
+    let buffers = nests.iter().flat_map(|(_, n)| &n.buffers);
+    if let Some(rows) = buffers.into_iter().find(|b| b.rows.is_some()) {
+        return trouble(RegionTroubleKind::Rows(rows.symbol), first);
+    }
     let effects = Effects::new(body, program);
     let mut written = FxHashSet::default();
     let mut declared = FxHashSet::default();
@@ -224,7 +228,7 @@ impl<'a> Walk<'a> {
                 own && !self.written.contains(&s) && !self.declared.contains(&s)
             }
             Param::Term(t) => self.is_fixed(t),
-            Param::Distance { .. } => false,
+            Param::Distance { .. } | Param::Row(_) => false,
         }
     }
 

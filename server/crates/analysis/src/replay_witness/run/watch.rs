@@ -20,6 +20,7 @@ impl Run<'_, '_> {
                 Param::Symbol(s) => self.param_symbol(*s),
                 Param::Term(x) => self.without_effects(*x),
                 Param::Distance { from, to } => self.distance(*from, *to, *want, &mut links),
+                Param::Row(_) => continue,
             };
             let v = match v {
                 Ok(v) => v,

@@ -90,6 +90,7 @@ impl Host<'_> {
                 Param::Symbol(s) => symbol_text(&self.c, s),
                 Param::Term(t) => term_text(&self.c, t),
                 Param::Distance { from, to } => distance_text(&self.c, from, to),
+                Param::Row(_) => return None,
             };
             Some(Named { term: Term::Name(text), kind: kind_of(plan, p)? })
         };

@@ -34,6 +34,7 @@ impl Host<'_> {
                 TestKind::Extent(_)
                     | TestKind::Back(_)
                     | TestKind::Apart(..)
+                    | TestKind::RowsApart { .. }
                     | TestKind::Outside { .. }
                     | TestKind::CellInBuffer { .. }
                     | TestKind::CellInCell { .. }
@@ -81,6 +82,7 @@ impl Host<'_> {
                 let name = |b: &BufferPlan| plan.body.symbols[b.symbol].name.clone();
                 vec![test(apart, &format!("{} and {} do not overlap", name(a), name(b)))]
             }
+            TestKind::RowsApart { variables, cells } => vec![self.rows_apart(variables, cells)],
             TestKind::Outside { symbol, buffer } => {
                 let b = &plan.buffers[*buffer];
                 let variable = self.variable_place(*symbol);
@@ -136,7 +138,8 @@ impl Host<'_> {
         let name = &plan.body.symbols[b.symbol].name;
         let mut out = Vec::new();
         if is_nameless(plan, b.element) {
-            let of = format!("{name}{}", "[0]".repeat(b.rank));
+            let table = b.rows.as_ref().map(|r| crate::device::host_expr::term_text(&self.c, r.table));
+            let of = format!("{}{}", table.as_deref().unwrap_or(name), "[0]".repeat(b.rank));
             let theirs = self.given.bytes(&format!("{}_size", crate::plan::name_part(name)), &of);
             out.push(test(is_number(theirs, i128::from(b.element_size)), LAID_OUT));
         }
@@ -160,7 +163,7 @@ impl Host<'_> {
     }
 
     /// A variable's address and its size.
-    fn variable_place(&mut self, s: term::SymbolId) -> [Term; 2] {
+    pub(super) fn variable_place(&mut self, s: term::SymbolId) -> [Term; 2] {
         let ty = self.plan.body.symbols[s].ty;
         let at = Term::Name(self.given.at(s));
         let size = match self.plan.body.types.kind(ty) {

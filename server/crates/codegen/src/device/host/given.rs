@@ -83,7 +83,7 @@ pub(crate) struct Room {
 pub(crate) enum RoomSize {
     Elements(i128),
     /// What threads have for themselves of an array: so many threads, in rounds of a block's, unless these are too many.
-    Rows {
+    Own {
         of: SymbolId,
         trips: Vec<analysis::Expr>,
     },
@@ -245,6 +245,7 @@ impl<'p> Givens<'p> {
                 let wish = wish_of(&text, "value");
                 Term::Name(self.int(v.kind, &wish, text, !v.early))
             }
+            Param::Row(_) => return None,
             Param::Distance { from, to } => {
                 let text = distance_text(&self.c, from, to);
                 // of pointers into one array only, which the loop's own comparison is about
@@ -412,6 +413,18 @@ impl<'p> Givens<'p> {
     pub(crate) fn array(&mut self, b: &BufferPlan) -> String {
         let k = self.plan.buffers.iter().position(|o| o.symbol == b.symbol).unwrap_or_default();
         let symbol = &self.body().symbols[b.symbol];
+        if let Some(rows) = &b.rows {
+            let element = match has_type(self.plan, b) {
+                true => self.cpp.type_name(b.element),
+                false => element_name(&self.c, b).to_string(),
+            };
+            let own = self.body().as_symbol(rows.table);
+            let value = own.map_or_else(|| term_text(&self.c, rows.table), |s| pointer_text(&self.c, s));
+            let late = own.is_none_or(|s| self.is_late(s));
+            let ty = super::rows::table_type(rows, &element, b.written);
+            let wish = wish_of(symbol.name.trim_end_matches("[]"), "rows");
+            return self.add(Key::Array(k), &wish, ["const void*", &ty], value, late);
+        }
         let fixed = if b.written { "" } else { "const " };
         let in_c = format!("{fixed}{}*", element_name(&self.c, b));
         let ty = match has_type(self.plan, b) {

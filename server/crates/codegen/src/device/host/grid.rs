@@ -3,7 +3,7 @@
 use term::BinOp;
 
 use super::checks::test;
-use super::{let_, rows, Host, BLOCKS};
+use super::{let_, own_cells, Host, BLOCKS};
 use crate::device::host_term::{Term, LONG_LONG};
 use crate::plan::{Axis, Dim};
 
@@ -14,7 +14,7 @@ impl Host<'_> {
         let p = &plan.prefix;
         debug_assert!(kernel.dims.iter().all(|d| d.relation != BinOp::Ne));
         let mut counts = Vec::new();
-        let mut left = self.blocks_with_rows(tests);
+        let mut left = self.blocks_for_own(tests);
         for axis in [Axis::X, Axis::Y, Axis::Z] {
             let Some(d) = kernel.dims.iter().find(|d| d.axis == axis) else { continue };
             let (n, most, a) =
@@ -31,7 +31,7 @@ impl Host<'_> {
             if let Some(left) = &left {
                 most_blocks = match kernel.dims.len() {
                     1 => left.clone(),
-                    _ => rows::least_of(left.clone(), most_blocks),
+                    _ => own_cells::least_of(left.clone(), most_blocks),
                 };
             }
             if d.strided {
@@ -42,7 +42,8 @@ impl Host<'_> {
                 let least = Term::head("Select", vec![is_fewer, all, most_blocks]);
                 tests.push(let_(&grid, LONG_LONG, least));
                 // along the other axes there may be so many
-                left = left.map(|left| rows::at_least_one(Term::binary(BinOp::Div, left, Term::name(&grid))));
+                left = left
+                    .map(|left| own_cells::at_least_one(Term::binary(BinOp::Div, left, Term::name(&grid))));
             } else if plan.range(&d.trips).1 <= i128::from(n) * i128::from(most) && !kernel.has_partials() {
                 counts.push(Term::cast(BLOCKS, count));
                 continue;

@@ -179,8 +179,8 @@ impl Host<'_> {
             let size = Term::head("SizeOfType", vec![Term::name(&room.ty)]);
             let bytes = match &room.size {
                 RoomSize::Elements(most) => Term::binary(BinOp::Mul, Term::Int(*most), size),
-                RoomSize::Rows { of, trips } => match plan.buffers.iter().find(|b| b.symbol == *of) {
-                    Some(b) => self.room_of_rows(b, trips),
+                RoomSize::Own { of, trips } => match plan.buffers.iter().find(|b| b.symbol == *of) {
+                    Some(b) => self.own_room(b, trips),
                     None => continue,
                 },
             };

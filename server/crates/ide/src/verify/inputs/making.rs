@@ -92,10 +92,13 @@ pub(super) fn wide(
                         }
                         Given::Pointer(b, w.bases[b] as i64)
                     }
-                    None => {
-                        let b = w.table(name, layout, &mut text, 0);
-                        Given::Pointer(b, 0)
-                    }
+                    None => match w.same_table(layout).filter(|_| *may_alias) {
+                        Some(b) => {
+                            text.push(format!("{name} is {}", w.input.buffers[b].name));
+                            Given::Pointer(b, 0)
+                        }
+                        None => Given::Pointer(w.table(name, layout, &mut text, 0), 0),
+                    },
                 }
             }
         };
@@ -168,7 +171,7 @@ impl Wide {
     /// Cuts each buffer to what was touched. All of it holds known values: what the loop leaves alone must survive.
     /// What has a promised size keeps that, too.
     pub(super) fn cut(self, buffers: &[ObjectId], reach: &Reach, least: &[PromisedEnd]) -> Input {
-        let Wide { input: wide, bases, whole, .. } = self;
+        let Wide { input: wide, bases, whole, choice, .. } = self;
         let mut cut = wide.clone();
         let mut firsts = vec![0; buffers.len()];
         for (b, &o) in buffers.iter().enumerate() {
@@ -191,6 +194,14 @@ impl Wide {
                 inside
             });
             firsts[b] = first as i64;
+        }
+        // pointers of a table that the original did not follow need not point to anything
+        let is_followed = |l: &Link| buffers.get(l.buffer).is_some_and(|o| reach.touched.contains_key(o));
+        let is_table = |c: &Contents| c.layout.leaves.is_empty() && c.layout.pointers.len() == 1;
+        if choice.seed % 2 == 1 {
+            for c in cut.buffers.iter_mut().filter(|c| is_table(c)) {
+                c.links.retain(is_followed);
+            }
         }
         for l in cut.buffers.iter_mut().chain(&mut cut.globals).flat_map(|c| &mut c.links) {
             l.offset -= firsts[l.buffer];
@@ -277,12 +288,59 @@ impl Wide {
         self.push(c, 0)
     }
 
+    /// A table of such rows that was handed over before, where that may be.
+    fn same_table(&mut self, layout: &Layout) -> Option<usize> {
+        let row = |l: &Layout| match &l.pointers[..] {
+            [(0, Some(row))] if l.leaves.is_empty() => row.uniform(),
+            _ => None,
+        };
+        let wanted = row(layout).filter(|_| self.choice.overlap)?;
+        let given = self.input.values.iter().filter_map(|v| match v {
+            Given::Pointer(b, 0) => Some(*b),
+            _ => None,
+        });
+        let same = given.into_iter().find(|&b| row(&self.input.buffers[b].layout) == Some(wanted))?;
+        (self.rng.below(2) == 0).then_some(same)
+    }
+
+    /// Now and then the rows of a table lie in one block, one behind the other or in any order.
+    fn is_one_block(
+        &mut self,
+        c: &mut Contents,
+        layout: &Layout,
+        count: u64,
+        text: &mut Vec<String>,
+    ) -> bool {
+        let [(at, Some(row))] = &layout.pointers[..] else { return false };
+        if !layout.leaves.is_empty() || !row.pointers.is_empty() || self.rng.below(4) != 0 {
+            return false;
+        }
+        let is_mixed = self.rng.below(2) == 0;
+        let width = self.choice.size + self.rng.below(3) as u64;
+        let name: Arc<str> = format!("{}[]", c.name).into();
+        let block = self.numbers(&name, row, INNER_MARGIN, (count * width).saturating_add(INNER_MARGIN));
+        let mut places: Vec<u64> = (0..count).collect();
+        for k in (1..places.len()).rev().filter(|_| is_mixed) {
+            places.swap(k, self.rng.below(k + 1));
+        }
+        let room = self.input.buffers[block].snapshot.data.len() as u64;
+        for (k, place) in places.into_iter().enumerate() {
+            let offset = (self.bases[block] + place * width * row.bytes).min(room) as i64;
+            c.links.push(Link { at: k as u64 * layout.bytes + at, buffer: block, offset });
+        }
+        text.push(format!("the rows of {} in one block{}", c.name, if is_mixed { ", mixed" } else { "" }));
+        true
+    }
+
     /// Makes what the pointers in a piece of memory point to.
     fn fill_pointers(&mut self, c: &mut Contents, count: u64, text: &mut Vec<String>, level: u32) {
         let layout = c.layout.clone();
         let structure = !layout.leaves.is_empty() || layout.pointers.len() > 1;
         let share = (SHARED_ROOM / (count * layout.pointers.len().max(1) as u64).max(1)).max(LEAST_ROOM);
         let (first_new, mut told) = (self.input.buffers.len(), false);
+        if self.is_one_block(c, &layout, count, text) {
+            return;
+        }
         for k in 0..count {
             for (at, to) in &layout.pointers {
                 let at = k * layout.bytes + at;

@@ -1,0 +1,195 @@
+//! Rows that a table of pointers shows: on the device one array, in which every row has as much room as the longest.
+//!
+//! ```text
+//! a[1] ──> · x x x · ·             on the device   first row  │ x x x · ·│
+//! a[2] ──>     x x x x x                           second row │ · x x x x│ whose column 1 is what the kernel calls a[2][2]
+//! ```
+//!
+//! The kernel's subscripts are those of an array whose rows have that length. The host follows exactly the pointers that the loop
+//! follows, and copies exactly what it touches of each row; and since rows lie wherever they lie it looks first whether one that is
+//! written overlaps anything else. Deliberately absent: how the host's functions are written (`device::host::rows`).
+
+use std::collections::BTreeSet;
+
+use analysis::{Buffer, Expr, Param, Pred, Subscripts};
+use term::{Body, SymbolId, TermId};
+
+use super::build::Builder;
+use super::{bounds, simplify, BufferPlan, Stride, StrideSource, Test, TestKind};
+
+/// What the host does for the rows of a buffer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RowsPlan {
+    /// The pointer to the table.
+    pub table: TermId,
+    /// Those of pointers, outermost first, and last those of elements.
+    pub subscripts: Vec<Subscripts>,
+    /// First and last element of one row that come back.
+    pub written: Option<(Expr, Expr)>,
+    /// Memory of the host's in which rows stand as on the device.
+    pub packed_name: String,
+}
+
+impl RowsPlan {
+    /// How many values a subscript may have: the length of that dimension on the device.
+    pub(crate) fn length(&self, level: usize) -> Option<Expr> {
+        let (first, last) = &self.subscripts.get(level)?.all;
+        Some(sum(vec![last.clone(), times(first, -1), Expr::Int(1)]))
+    }
+
+    /// The number of an element on the device, were the first to lie at its subscripts.
+    pub(crate) fn flat(&self, of: &[Expr]) -> Expr {
+        let mut out = Expr::Int(0);
+        for (level, e) in of.iter().enumerate() {
+            let length = self.length(level);
+            let before = match (&length, length.as_ref().and_then(bounds::constant), bounds::constant(&out)) {
+                (_, _, Some(0)) | (None, ..) => None,
+                (_, Some(n), _) => Some(times(&out, n)),
+                (Some(length), _, Some(n)) => Some(times(length, n)),
+                (Some(length), ..) => Some(Expr::Product(Box::new(out), Box::new(length.clone()))),
+            };
+            out = sum(before.into_iter().chain([e.clone()]).collect());
+        }
+        out
+    }
+
+    /// Every expression that the host evaluates, those of one row with the largest of subscripts in place of the row's own.
+    pub(crate) fn exprs(&self) -> Vec<Expr> {
+        let largest = |p: Param| match p {
+            Param::Row(k) => self.subscripts.get(k as usize).map(|s| {
+                let (first, last) = &s.all;
+                Expr::Max(vec![first.clone(), last.clone()])
+            }),
+            _ => None,
+        };
+        let ends = self.subscripts.iter().flat_map(|s| [&s.all, &s.one]).chain(&self.written);
+        let mut out: Vec<Expr> =
+            ends.flat_map(|(a, b)| [replaced(a, &largest), replaced(b, &largest)]).collect();
+        out.extend((0..self.subscripts.len()).filter_map(|k| self.length(k)));
+        out
+    }
+}
+
+fn sum(of: Vec<Expr>) -> Expr {
+    let of: Vec<Expr> = of.into_iter().filter(|e| *e != Expr::Int(0)).collect();
+    match <[Expr; 1]>::try_from(of) {
+        Ok([one]) => one,
+        Err(of) if of.is_empty() => Expr::Int(0),
+        Err(of) => Expr::Add(of),
+    }
+}
+
+fn times(e: &Expr, k: i128) -> Expr {
+    match (bounds::constant(e).and_then(|c| c.checked_mul(k)), k) {
+        (Some(c), _) => Expr::Int(c),
+        (None, 1) => e.clone(),
+        (None, k) => Expr::Mul(k, Box::new(e.clone())),
+    }
+}
+
+/// An expression with others in place of parameters.
+fn replaced(e: &Expr, by: &dyn Fn(Param) -> Option<Expr>) -> Expr {
+    let one = |e: &Expr| Box::new(replaced(e, by));
+    let all = |es: &[Expr]| es.iter().map(|e| replaced(e, by)).collect();
+    match e {
+        Expr::Int(_) => e.clone(),
+        Expr::Param(p) => by(*p).unwrap_or_else(|| e.clone()),
+        Expr::Add(es) => Expr::Add(all(es)),
+        Expr::Min(es) => Expr::Min(all(es)),
+        Expr::Max(es) => Expr::Max(all(es)),
+        Expr::Mul(k, e) => Expr::Mul(*k, one(e)),
+        Expr::FloorDiv(e, k) => Expr::FloorDiv(one(e), *k),
+        Expr::Product(a, b) => Expr::Product(one(a), one(b)),
+        Expr::Quotient(a, b) => Expr::Quotient(one(a), one(b)),
+        Expr::Select(p, a, b) => Expr::Select(Box::new(replaced_in(p, by)), one(a), one(b)),
+    }
+}
+
+fn replaced_in(p: &Pred, by: &dyn Fn(Param) -> Option<Expr>) -> Pred {
+    let all = |ps: &[Pred]| ps.iter().map(|p| replaced_in(p, by)).collect();
+    match p {
+        Pred::True | Pred::False => p.clone(),
+        Pred::NonNegative(e) => Pred::NonNegative(replaced(e, by)),
+        Pred::Zero(e) => Pred::Zero(replaced(e, by)),
+        Pred::And(ps) => Pred::And(all(ps)),
+        Pred::Or(ps) => Pred::Or(all(ps)),
+        Pred::Not(p) => Pred::Not(Box::new(replaced_in(p, by))),
+    }
+}
+
+impl<'a> Builder<'_, 'a> {
+    /// The rows of a buffer, and how the kernel counts them.
+    pub(super) fn rows(
+        &mut self,
+        b: &Buffer,
+        n: &str,
+        positive: &[Expr],
+        (buffer, strides): (usize, &mut Vec<Stride>),
+    ) -> Option<(RowsPlan, Vec<StrideSource>, (Expr, Expr))> {
+        let rows = b.rows.as_ref()?;
+        let under = |(a, b): &(Expr, Expr)| (simplify::under(a, positive), simplify::under(b, positive));
+        let subscripts =
+            rows.subscripts.iter().map(|s| Subscripts { all: under(&s.all), one: under(&s.one) }).collect();
+        let packed_name = self.host_name(&format!("{n}_rows"));
+        let written = rows.written.as_ref().map(under);
+        let plan = RowsPlan { table: rows.table, subscripts, written, packed_name };
+        let mut sources = Vec::new();
+        for d in 1..plan.subscripts.len() {
+            let length = plan.length(d).and_then(|l| bounds::constant(&l));
+            sources.push(match length.and_then(|c| u64::try_from(c).ok()).filter(|&c| c > 0) {
+                Some(c) => StrideSource::Const(c),
+                None => {
+                    let dim = if plan.subscripts.len() == 2 { String::new() } else { d.to_string() };
+                    strides.push(Stride {
+                        buffer,
+                        dimension: d,
+                        name: self.host_name(&format!("{n}_row{dim}")),
+                    });
+                    StrideSource::Passed(strides.len() - 1)
+                }
+            });
+        }
+        let ends = |end: fn(&Subscripts) -> &Expr| {
+            plan.flat(&plan.subscripts.iter().map(|s| end(s).clone()).collect::<Vec<_>>())
+        };
+        let extent = (ends(|s| &s.all.0), ends(|s| &s.all.1));
+        Some((plan, sources, extent))
+    }
+
+    /// That there are rows, and elements in them; for what lies in memory between them nothing is said.
+    pub(super) fn row_tests(&self, buffers: &[BufferPlan], positive: &[Expr]) -> Vec<Test> {
+        let rows = buffers.iter().filter_map(|b| b.rows.as_ref());
+        let some = rows.flat_map(|r| &r.subscripts).map(|s| {
+            let (first, last) = &s.all;
+            Pred::NonNegative(sum(vec![last.clone(), times(first, -1)]))
+        });
+        some.filter(|p| !simplify::follows(p, positive))
+            .map(|p| Test { kind: TestKind::Holds(p), meets: None })
+            .collect()
+    }
+
+    /// The symbols of memory that the host goes through to find rows, and keeps apart from what is written: tables, and the
+    /// pointers in them.
+    pub(super) fn followed(&self, buffers: &[BufferPlan]) -> BTreeSet<SymbolId> {
+        let body = self.body;
+        let mut out = BTreeSet::new();
+        for b in buffers.iter().filter(|b| b.rows.is_some()) {
+            let Some((mut at, _)) = body.path_term(b.symbol).and_then(|t| body.subscripted(t)) else {
+                continue;
+            };
+            loop {
+                out.extend(body.as_symbol(at));
+                out.extend(body.path_of(at).into_iter().flat_map(|p| [p.own, p.family]));
+                match body.subscripted(at).filter(|_| is_pointer(body, at)) {
+                    Some((base, _)) => at = base,
+                    None => break,
+                }
+            }
+        }
+        out
+    }
+}
+
+fn is_pointer(body: &Body, t: TermId) -> bool {
+    matches!(body.types.kind(body.ty(t)), term::TypeKind::Pointer { .. })
+}
