@@ -8,7 +8,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use analysis::{Facts, KernelFacts, KernelLaunch, LoopId, Program};
+use analysis::{DependenceKind, Facts, KernelFacts, KernelLaunch, LoopFacts, LoopId, Program, Verdict};
 use base::Effort;
 use rustc_hash::FxHashMap;
 use term::SymbolId;
@@ -170,6 +170,15 @@ struct KernelEntry {
     used: u64,
 }
 
+/// Whether a larger budget finds the same: nothing was cut short, and of each sequential loop the dependence is known that is told,
+/// one that passes a value on. Fewer steps may find no more than another kind.
+fn is_final(facts: &Facts) -> bool {
+    let is_told = |l: &LoopFacts| {
+        l.verdict != Verdict::Sequential || l.dependences.iter().any(|d| d.kind == DependenceKind::Flow)
+    };
+    !facts.out_of_budget && facts.loops.iter().all(is_told)
+}
+
 /// Facts of a kernel, or room for them.
 pub(crate) type Proved = Arc<OnceLock<Arc<KernelFacts>>>;
 
@@ -190,8 +199,7 @@ impl Memo {
         entries.uses += 1;
         let now = entries.uses;
         let entry = entries.by_key.get_mut(&key)?;
-        // where nothing was cut short, a larger budget finds the same
-        let good = (entry.effort.covers(&effort) || !entry.found.facts.out_of_budget)
+        let good = (entry.effort.covers(&effort) || is_final(&entry.found.facts))
             && hold(&entry.found.facts, program);
         good.then(|| {
             entry.used = now;
@@ -205,9 +213,7 @@ impl Memo {
         entries.uses += 1;
         let now = entries.uses;
         if let Some(old) = entries.by_key.get_mut(&key) {
-            if (old.effort.covers(&effort) || !old.found.facts.out_of_budget)
-                && hold(&old.found.facts, program)
-            {
+            if (old.effort.covers(&effort) || is_final(&old.found.facts)) && hold(&old.found.facts, program) {
                 old.used = now;
                 return old.found.clone();
             }
