@@ -131,10 +131,12 @@ fn look(warpwright: &PathBuf, folder: &Path, file: &Path, seen: &mut Seen) -> Re
     let report = reported(warpwright, &file)?;
     let loops = report["loops"].as_array().cloned().unwrap_or_default();
     seen.loops = loops.len();
-    // each folder below the one given is a program of its own
+    // each folder below the one given is a program of its own, unless that is one itself
     let below = folder.canonicalize()?;
     let first = file.strip_prefix(&below).ok().and_then(|p| p.components().next());
-    let root = first.map(|c| below.join(c)).filter(|p| p.is_dir()).unwrap_or(below);
+    let is_program = ["Makefile", "CMakeLists.txt", "README.md"].iter().any(|f| below.join(f).exists());
+    let first = first.map(|c| below.join(c)).filter(|p| p.is_dir() && !is_program);
+    let root = first.unwrap_or(below);
     let root = format!("file://{}", root.display());
     let mut client = Client::start_as(warpwright, &capabilities(), Some(&root))?;
     let uri = format!("file://{}", file.display());
