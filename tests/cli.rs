@@ -110,7 +110,7 @@ fn json_is_as_promised() {
     }
     assert_eq!(loops[0]["column"], 5);
     assert_eq!(loops[0]["thread_map"]["dimension"], 1);
-    assert_eq!(loops[0]["offload"], serde_json::json!({"possible": true, "reason": null}));
+    assert_eq!(loops[0]["offload"], serde_json::json!({"possible": true, "reason": null, "label": null}));
     assert!(loops[2]["offload"].is_null());
     assert_eq!(loops[1]["reductions"][0]["variable"], "s");
     assert_eq!(loops[1]["reductions"][0]["operator"], "+");
@@ -726,4 +726,22 @@ fn what_cannot_be_transformed_says_why_and_changes_nothing() {
     for args in [&["transform", "--loop", "3", "columns.c"][..], &["transform", "--list", "columns.c"]] {
         assert_eq!(folder.run(args).status.code(), Some(2), "{args:?}");
     }
+}
+
+#[test]
+fn a_file_without_loops_and_one_that_is_not_understood_are_told_apart() {
+    let folder = Folder::new();
+    folder.file(
+        "broken.c",
+        "void f(int n, float *a) {\n    for (int i = 0; i < n; i++ {\n        a[i] = 0;\n    }\n}\n",
+    );
+    let said = out(&folder.run(&["analyze", "broken.c"]));
+    assert!(
+        said.contains("broken.c: no loop could be analyzed") && said.contains("not-understood"),
+        "{said}"
+    );
+    // findings of kernels are no loops that were not read
+    folder.file("k.cu", "__global__ void k(int n, float *a) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) a[i] = 1;\n}\nvoid f(int n, float *a) {\n    k<<<n / 256, 256>>>(n, a);\n}\n");
+    let said = out(&folder.run(&["analyze", "--fail-on", "never", "k.cu"]));
+    assert!(said.contains("k.cu: no loops") && said.contains("short-grid"), "{said}");
 }

@@ -175,6 +175,10 @@ fn an_action_is_made_when_it_is_resolved_and_only_for_its_text() {
     client.change(URI, 2, Some([0, 0, 0, 0]), "\n");
     for stale in [mark, offload] {
         assert_eq!(client.refused("codeAction/resolve", stale)["code"], -32801);
+        // editors keep that error to themselves, so it is shown as well
+        let shown = client.wait("why nothing happens", |m| m["method"] == "window/showMessage");
+        let message = shown["params"]["message"].as_str().unwrap_or_default();
+        assert!(message.contains("changed since the action was listed"), "{shown:#}");
     }
     let only = |kind: &str| {
         json!({"textDocument": {"uri": URI}, "context": {"diagnostics": [], "only": [kind]},

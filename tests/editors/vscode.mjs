@@ -155,6 +155,13 @@ async function offloadStory({ page, folder }) {
   const original = readFileSync(join(options.project, "loops.c"), "utf8");
   await until("both files are saved", () => read(folder, name).includes("__global__") && read(folder, "loops.c") !== original);
   step("both files are on the disk, and the C file changed");
+  const beside = page.locator(".editor-group-container").nth(1);
+  await beside.locator(".tab", { hasText: name }).first().waitFor();
+  step("the kernel was opened beside the C file");
+  await page.keyboard.press("Control+2");
+  await palette(page, "View: Close All Editors in Group");
+  await page.keyboard.press("Enter");
+  await beside.waitFor({ state: "hidden" });
 
   if (options.screenshot !== undefined) await picture(page, folder, name);
 

@@ -6,10 +6,14 @@ import * as vscode from "vscode";
 import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn, State, TransportKind } from "vscode-languageclient/node";
 import { Crashes, RESTARTS_IN_WINDOW } from "./crashes";
 import { documentFilters } from "./documents";
+import { createdKernels, kernels } from "./kernels";
 import { locateServer } from "./locate";
 import type { Status } from "./status";
 import type { TraceChannel } from "./trace";
 import { needsTrust } from "./trust";
+
+/** The command that an action carries which brings kernels: it is run when the edit is made. */
+export const OPEN_BESIDE = "warpwright.openBeside";
 
 export class Server {
   readonly #crashes = new Crashes();
@@ -117,7 +121,19 @@ export class Server {
               void askForTrust();
               return undefined;
             }
-            return next(command, args);
+            return Promise.resolve(next(command, args)).then(async (answer: unknown) => {
+              await openBeside(createdKernels(answer));
+              return answer;
+            });
+          },
+          // The server shows why an action comes to nothing; what comes with one that does is opened beside it.
+          resolveCodeAction: async (item, token, next) => {
+            const action = await next(item, token);
+            if (action?.edit !== undefined && action.command === undefined) {
+              const made = kernels(action.edit.entries().map(([uri]) => uri.toString()));
+              if (made.length > 0) action.command = { title: action.title, command: OPEN_BESIDE, arguments: [made] };
+            }
+            return action;
           },
         },
       },
@@ -150,6 +166,13 @@ export class Server {
     if (answer === "Open Settings") await vscode.commands.executeCommand("warpwright.openSettings");
     if (answer === "Restart the Server") await vscode.commands.executeCommand("warpwright.restart");
     if (answer === "Show Output") this.#output.show();
+  }
+}
+
+/** Shows new kernels beside the program that they come from, which keeps the focus. */
+export async function openBeside(uris: readonly string[]): Promise<void> {
+  for (const uri of uris) {
+    await vscode.window.showTextDocument(vscode.Uri.parse(uri), { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: false });
   }
 }
 

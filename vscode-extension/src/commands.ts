@@ -1,7 +1,7 @@
 // Commands of the editor. Those "at the cursor" are the server's own commands, told where the cursor is.
 
 import * as vscode from "vscode";
-import type { Server } from "./client";
+import { OPEN_BESIDE, openBeside, type Server } from "./client";
 
 /** The server's commands that act on the loop around a place, or on its file: `warpwright.offload` and so on. */
 const AT_CURSOR = ["offload", "mark", "unmark", "verify", "explain", "analyzeFully"] as const;
@@ -15,6 +15,7 @@ export function registerCommands(context: vscode.ExtensionContext, server: Serve
   };
   for (const name of AT_CURSOR) add(`warpwright.${name}AtCursor`, () => atCursor(name));
   for (const name of PAGES) add(`warpwright.${name}AtCursor`, () => showPage(name));
+  context.subscriptions.push(vscode.commands.registerCommand(OPEN_BESIDE, openBeside));
   add("warpwright.restart", () => server.restart());
   add("warpwright.showOutput", () => output.show());
   add("warpwright.showTrace", () => trace.show());

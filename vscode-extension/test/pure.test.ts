@@ -3,9 +3,21 @@ import * as path from "node:path";
 import { describe, test } from "node:test";
 import { Crashes, RESTARTS_IN_WINDOW, WINDOW_MS } from "../src/crashes";
 import { documentFilters } from "../src/documents";
+import { createdKernels, kernels } from "../src/kernels";
 import { locateServer, type Surroundings } from "../src/locate";
 import { shown } from "../src/state";
 import { needsTrust } from "../src/trust";
+
+describe("what is opened beside a program", () => {
+  test("the kernels of an edit, each once", () => {
+    const uris = ["file:///p/a.c", "file:///p/f_i.cu", "file:///p/f_i.cu", "file:///p/g.hip", "file:///p/cu.h"];
+    assert.deepEqual(kernels(uris), ["file:///p/f_i.cu", "file:///p/g.hip"]);
+  });
+  test("those that a command created, and nothing of other answers", () => {
+    assert.deepEqual(createdKernels({ applied: true, created: ["file:///p/f_i.cu", 3] }), ["file:///p/f_i.cu"]);
+    for (const other of [undefined, null, "created", { created: "x" }, { title: "t" }]) assert.deepEqual(createdKernels(other), []);
+  });
+});
 
 describe("which server is started", () => {
   const around = (present: string[], more: Partial<Surroundings> = {}): Surroundings => ({

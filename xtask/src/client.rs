@@ -18,11 +18,19 @@ pub struct Client {
     to_server: Option<ChildStdin>,
     from_server: Receiver<(Instant, Value)>,
     next_id: i64,
+    /// The last message with diagnostics, whoever waited for something else.
+    pub latest: Option<Value>,
 }
 
 impl Client {
     /// Starts `program lsp` and initializes it.
     pub fn start(program: &std::path::PathBuf) -> Result<Client> {
+        let caps = json!({"textDocument": {"publishDiagnostics": {"versionSupport": true, "relatedInformation": true}}});
+        Client::start_as(program, &caps, None)
+    }
+
+    /// Likewise as an editor that can do this, with this folder open.
+    pub fn start_as(program: &std::path::PathBuf, caps: &Value, root: Option<&str>) -> Result<Client> {
         let mut child = program::command(program)
             .arg("lsp")
             .stdin(Stdio::piped())
@@ -44,13 +52,13 @@ impl Client {
                 }
             }
         });
-        let mut client = Client { child, to_server, from_server, next_id: 1 };
+        let mut client = Client { child, to_server, from_server, next_id: 1, latest: None };
         client.request(
             "initialize",
             &json!({
                 "processId": std::process::id(),
-                "rootUri": null,
-                "capabilities": {"textDocument": {"publishDiagnostics": {"versionSupport": true, "relatedInformation": true}}},
+                "rootUri": root,
+                "capabilities": caps,
             }),
         )?;
         client.notify("initialized", &json!({}))?;
@@ -74,6 +82,24 @@ impl Client {
             bail!("{method}: {error}");
         }
         Ok(answer["result"].clone())
+    }
+
+    /// Asks and waits for the whole answer, which may be an error.
+    pub fn answer(&mut self, method: &str, params: &Value) -> Result<Value> {
+        let id = self.ask(method, params)?;
+        let (_, answer) =
+            self.wait(&format!("the answer to {method}"), |m| m["id"] == id && m.get("method").is_none())?;
+        Ok(answer)
+    }
+
+    /// The first message with diagnostics of this version.
+    pub fn diagnostics_of(&mut self, uri: &str, version: i64) -> Result<Value> {
+        self.wait("diagnostics", |m| is_diagnostics(m, uri, version)).map(|(_, m)| m)
+    }
+
+    /// The next one, if it comes in time.
+    pub fn next_diagnostics(&mut self, uri: &str, time: Duration) -> Result<Option<Value>> {
+        self.wait_until(Instant::now() + time, |m| is_diagnostics(m, uri, 0)).map(|m| m.map(|(_, m)| m))
     }
 
     /// Asks without waiting and gives the request's id.
@@ -113,19 +139,30 @@ impl Client {
     }
 
     fn wait(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<(Instant, Value)> {
-        let end = Instant::now() + PATIENCE;
+        let found = self.wait_until(Instant::now() + PATIENCE, wanted)?;
+        found.with_context(|| format!("waited in vain for {what}"))
+    }
+
+    fn wait_until(
+        &mut self,
+        end: Instant,
+        wanted: impl Fn(&Value) -> bool,
+    ) -> Result<Option<(Instant, Value)>> {
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            let Ok((at, message)) = self.from_server.recv_timeout(left) else {
-                bail!("waited in vain for {what}");
-            };
+            let Ok((at, message)) = self.from_server.recv_timeout(left) else { return Ok(None) };
+            if message["method"] == "textDocument/publishDiagnostics" {
+                self.latest = Some(message.clone());
+            }
             if wanted(&message) {
-                return Ok((at, message));
+                return Ok(Some((at, message)));
             }
             if let (Some(id), Some(_)) = (message.get("id"), message.get("method")) {
                 let answer = if message["method"] == "workspace/configuration" {
                     let asked = message["params"]["items"].as_array().map_or(0, Vec::len);
                     Value::Array(vec![Value::Null; asked])
+                } else if message["method"] == "workspace/applyEdit" {
+                    json!({"applied": true})
                 } else {
                     Value::Null
                 };

@@ -16,6 +16,7 @@ mod kernels;
 mod metrics;
 mod program;
 mod programs;
+mod promises;
 mod rules;
 mod sample;
 mod scaffold;
@@ -38,6 +39,8 @@ cargo xtask metrics [typing|kernels|programs|rules|growth] [--write]
                                how costs grow with the input, or one of them; --write updates docs/performance.md
 cargo xtask metrics bounds FOLDER [COUNT]
                                time and memory of verify and bench on COUNT (50) C files below a folder
+cargo xtask metrics promises FOLDER [COUNT]
+                               claims of offloads and actions on COUNT (40) C and CUDA files below a folder, each held to what comes of it
 cargo xtask dist               release build and VS Code package, into target/dist/
 cargo xtask tools              only installs what the tests need";
 
@@ -62,6 +65,7 @@ fn run() -> Result<()> {
         ["codegen", "--check"] => codegen::run(codegen::Mode::Check),
         ["new", kind, name] => scaffold::run(kind, name),
         ["metrics", "bounds", rest @ ..] => bounds::from_words(rest),
+        ["metrics", "promises", rest @ ..] => promises::from_words(rest),
         ["metrics", rest @ ..] => measure(rest),
         ["dist"] => dist::run(),
         ["tools"] => test::install().map(drop),

@@ -86,10 +86,11 @@ pub fn loop_of(l: &ide::LoopReport) -> wire::Loop {
         maps: t.maps.iter().cloned().collect(),
         threads: t.threads.clone(),
     });
-    let offload = l
-        .offload
-        .as_ref()
-        .map(|o| wire::Offload { possible: o.refused.is_none(), reason: o.refused.clone() });
+    let offload = l.offload.as_ref().map(|o| wire::Offload {
+        possible: o.refused.is_none(),
+        reason: o.refused.clone(),
+        label: o.label.clone(),
+    });
     wire::Loop {
         line: l.line,
         column: l.column,

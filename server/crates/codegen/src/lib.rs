@@ -20,10 +20,9 @@ mod plan;
 
 pub use lines::LineOrigin;
 pub use plan::{
-    plan, plan_name, plan_region, region_needs, Axis, BufferPlan, DeviceFunction, Dim, FinalValue,
-    FunctionTrouble, HostValue, InductionPlan, Input, Kernel, MinMaxForm, NextStep, Note, Plan, Reason,
-    ReductionPlan, Refusal, RefusalKind, RegionPlan, Scalar, Site, Stride, Test, TestKind, ThreadPlan, View,
-    BLOCK_THREADS,
+    plan, plan_name, region_needs, Axis, BufferPlan, DeviceFunction, Dim, FinalValue, FunctionTrouble,
+    HostValue, InductionPlan, Input, Kernel, MinMaxForm, NextStep, Note, Plan, Reason, ReductionPlan,
+    Refusal, RefusalKind, RegionPlan, Scalar, Site, Stride, Test, TestKind, ThreadPlan, View, BLOCK_THREADS,
 };
 
 /// How the names of functions end that stand for a loop.
@@ -122,6 +121,22 @@ pub struct Written {
     pub includes: Vec<String>,
     /// A line for each step.
     pub derivation: Vec<String>,
+}
+
+/// Decides about a region, or says what cannot be. `input`: for the region, with [`region_needs`]; `nests`: the plans of its
+/// nests, each with another name.
+pub fn plan_region<'a>(
+    input: &Input<'a>,
+    region: &'a analysis::Region,
+    nests: Vec<Plan<'a>>,
+) -> Result<RegionPlan<'a>, Refusal> {
+    let plan = plan::plan_region(input, region, nests)?;
+    match (device::is_callable(&plan), region.statements.first()) {
+        (false, Some(&term)) => {
+            Err(Refusal { reasons: vec![Reason { kind: RefusalKind::CallReadsTooEarly, term }] })
+        }
+        _ => Ok(plan),
+    }
 }
 
 /// Writes a plan down, in the words of its target. `Err`: which page does not write the host's side, a sentence.

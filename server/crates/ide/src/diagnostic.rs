@@ -87,6 +87,8 @@ pub(crate) enum Fact {
     StridedAccess,
     IndexOverflow,
     Reload(Reload),
+    /// The clauses that a directive of OpenMP lacks: `private(j, k)`.
+    Clause(Arc<str>),
     /// Of host code, at this term.
     Host(TermId, HostFault),
     /// A mark that speaks of no loop.

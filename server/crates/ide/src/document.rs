@@ -166,9 +166,13 @@ impl Parts {
         }
         let program = analysis::Program::of_part(parts(&unit, parsed.text(), false), &others(&options))?;
         let memo = self.memo.clone();
+        // that another function has the name of one which host text calls is seen in the text
+        let whole = text.to_string();
+        let own = crate::plans::HOST_CALLS.into_iter().find(|n| defines(&whole, n));
         let doc = Doc::with_program(name.to_owned(), text, options, (parsed, unit), memo, (program, None));
         // what its other functions do with the file's arrays is not seen
         let _ = doc.inner.file_arrays.set(analysis::FileArrays::default());
+        let _ = doc.inner.own_library.set(own);
         Some(doc)
     }
 
@@ -181,6 +185,25 @@ impl Parts {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(parsed.clone());
         parsed
     }
+}
+
+/// Whether a text defines a function of this name, by the look of it: a name, parameters and a brace.
+fn defines(text: &str, name: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let before = text.get(..at).and_then(|t| t.chars().next_back());
+        let Some(behind) = text.get(at + name.len()..) else { return false };
+        let behind = behind.trim_start();
+        if before.is_some_and(is_word) || !behind.starts_with('(') {
+            return false;
+        }
+        let mut depth = 0i32;
+        let end = behind.find(|c: char| {
+            depth += i32::from(c == '(') - i32::from(c == ')');
+            depth == 0
+        });
+        end.and_then(|e| behind.get(e + 1..)).is_some_and(|rest| rest.trim_start().starts_with('{'))
+    })
 }
 
 /// The faults of one function of the host.

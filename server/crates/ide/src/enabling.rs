@@ -12,6 +12,7 @@ use rewrite::transform::{by_name, Site, With};
 use text::{EditSet, PositionEncoding};
 
 use crate::function_view::FunctionView;
+use crate::limits::actions::TITLE;
 use crate::limits::enabling::{BYTES_A_STEP, LONGEST, LONGEST_BODY, LOOPS, MOST};
 use crate::memo::FunctionFacts;
 use crate::transform::site;
@@ -42,14 +43,16 @@ pub struct Enabling {
 impl Enabling {
     /// The steps as an action's title.
     pub fn title(&self) -> String {
-        let mut titles = self.steps.iter().map(|s| s.title.clone());
-        let first = titles.next().unwrap_or_default();
-        let mut out = format!("Make parallel: {}", lower_first(&first));
-        for t in titles {
-            out.push_str(", then ");
-            out.push_str(&lower_first(&t));
-        }
-        out
+        let joined = |of: fn(&EnablingStep) -> String| -> String {
+            let steps: Vec<String> = self.steps.iter().map(of).collect();
+            format!("Make parallel: {}", steps.join(", then "))
+        };
+        // as much as menus show
+        let whole = joined(|s| lower_first(&s.title));
+        let plain = || joined(|s| lower_first(s.title.split(" (").next().unwrap_or_default()));
+        let names = || joined(|s| s.name.to_owned());
+        let fits = |t: &String| t.chars().count() <= TITLE;
+        [whole.clone(), plain(), names()].into_iter().find(fits).unwrap_or(whole)
     }
 }
 

@@ -71,7 +71,10 @@ pub fn lenses(ask: &Ask, findings: &Findings) -> Vec<Lens> {
             true => ("Offload to GPU".to_owned(), ActionId::offload(&l.key)),
             false if l.marked => {
                 let why = match view.can_offload() {
-                    true => label(&view, l.id),
+                    true => match view.known_obstacle(l.id).and_then(|why| why.label(&view)) {
+                        Some(why) => why,
+                        None => label(&view, l.id),
+                    },
                     false => "not a C file".to_owned(),
                 };
                 (format!("Not offloaded: {why}"), ActionId::explain(&l.key))
@@ -88,8 +91,21 @@ pub fn lenses(ask: &Ask, findings: &Findings) -> Vec<Lens> {
     lenses
 }
 
-/// The verdict and its first reason in a few words.
+/// The verdict and its first reason in a few words; of a parallel loop that gets no kernel, why not.
 pub(crate) fn label(view: &FunctionView, id: LoopId) -> String {
+    let verdict = verdict_label(view, id);
+    // inside a kernel there is nothing to offload
+    let in_kernel = view.item.is_kernel || view.item.is_device;
+    if in_kernel || !view.can_offload() || !crate::lints::is_parallel(view.of(id)) {
+        return verdict;
+    }
+    match view.known_obstacle(id).and_then(|why| why.label(view)) {
+        Some(why) => format!("{verdict}, {}: {why}", words::NOT_YET),
+        None => verdict,
+    }
+}
+
+fn verdict_label(view: &FunctionView, id: LoopId) -> String {
     let l = view.of(id);
     match l.verdict {
         Verdict::Independent => "parallel".to_owned(),
@@ -107,7 +123,7 @@ pub(crate) fn label(view: &FunctionView, id: LoopId) -> String {
             Some(d) => format!("sequential: {}", view.object(&d.object)),
             None => "sequential".to_owned(),
         },
-        Verdict::Unknown => match l.obstacles.first() {
+        Verdict::Unknown => match words::told(view, id).first() {
             Some(o) => format!("unknown: {}", words::obstacle_label(view, o)),
             None => "unknown".to_owned(),
         },

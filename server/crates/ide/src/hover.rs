@@ -141,7 +141,11 @@ fn parallel(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
         }
         Some(Planned::No(why)) => {
             lines.push(format!("- could run with one thread per iteration{across}{threads}"));
-            lines.push(format!("- not offloaded: {}", escape(&why.words(view, id))));
+            let what = match why.label(view) {
+                Some(label) => format!("{} ({})", words::NOT_YET, escape(&label)),
+                None => "as a kernel".to_owned(),
+            };
+            lines.push(format!("- {what}: {}", escape(&why.words(view, id))));
         }
         None => {
             lines.push(format!("- could run with one thread per iteration{across}{threads}"));
@@ -202,7 +206,9 @@ fn privates(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
 
 fn sequential(view: &FunctionView, finding: &LoopFinding, lines: &mut Vec<String>) {
     let id = finding.id;
-    let all = &view.of(id).dependences;
+    // what passes a value on comes first, as in the finding
+    let mut all: Vec<&analysis::Dependence> = view.of(id).dependences.iter().collect();
+    all.sort_by_key(|d| words::rank(d));
     for d in all.iter().take(LISTED) {
         let directions: Vec<&str> = d.direction.iter().map(|x| x.symbol()).collect();
         let vector = match directions.len() {
@@ -227,16 +233,16 @@ fn sequential(view: &FunctionView, finding: &LoopFinding, lines: &mut Vec<String
 }
 
 fn unknown(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
-    let all = &view.of(id).obstacles;
+    let all = words::told(view, id);
     for o in all.iter().take(LISTED) {
         lines.push(format!("- {}", escape(&words::obstacle(view, o).reason)));
     }
     more(all.len(), lines);
     thread_map(view, id, lines);
-    if let Some(first) = all.first() {
+    let remedy = words::remedy_of_unknown(view, id);
+    if !remedy.is_empty() {
         lines.push(String::new());
-        let (remedy, promise) = (words::obstacle(view, first).remedy, words::promise_hint(view, id));
-        lines.push(escape(&format!("{remedy}{promise}")));
+        lines.push(escape(&remedy));
     }
     named(view, id, lines);
     inside(view, id, lines);

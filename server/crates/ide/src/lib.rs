@@ -36,6 +36,7 @@ mod region_plan;
 mod regions;
 mod repairs;
 mod report;
+mod restricts;
 mod rules;
 mod settings;
 mod transform;

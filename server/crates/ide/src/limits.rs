@@ -73,12 +73,24 @@ pub(crate) mod memo {
     pub(crate) const CAPACITY: usize = 16_384;
     /// Kernels kept: more than a document has, or every keystroke would prove all of them again.
     pub(crate) const KERNELS: usize = 2048;
+    /// Repairs of which it is remembered whether they hold.
+    pub(crate) const REPAIRS: usize = 512;
+}
+
+/// Of `actions`.
+pub(crate) mod actions {
+    /// Characters of a title: editors cut longer ones off where they like.
+    pub(crate) const TITLE: usize = 60;
+    /// Most loops of which a list finds out what comes of an offload: a cursor touches few, a selection many.
+    pub(crate) const ASKED: usize = 8;
 }
 
 /// Of `promises`.
 pub(crate) mod promises {
     /// Most promises in one comment that is proposed.
     pub(crate) const MOST_PROMISES: usize = 6;
+    /// Bytes of a document that is read again with a promise which cost a step.
+    pub(crate) const BYTES_A_STEP: u64 = 4;
 }
 
 /// Of `plans`.
@@ -95,6 +107,11 @@ pub(crate) mod plans {
     /// sizes takes some 450,000.
     pub(crate) const LEAST_STEPS: u64 = 450_000;
     pub(crate) const ALL_LEAST_STEPS: u64 = 24_000_000;
+    /// Steps for what is planned of one function while the user types: so many for each byte and some more, whatever else is in the
+    /// document, some thirty milliseconds at most.
+    pub(crate) const QUICK_STEPS_A_BYTE: u64 = 16;
+    pub(crate) const QUICK_LEAST_STEPS: u64 = 12_000;
+    pub(crate) const QUICK_FUNCTION_STEPS: u64 = 40_000;
     /// Steps that a plan takes for each term of its function, besides those it counts itself.
     pub(crate) const STEPS_A_TERM: u64 = 8;
 }

@@ -8,13 +8,14 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use analysis::{Facts, KernelFacts, KernelLaunch, LoopId, Program};
+use analysis::{DependenceKind, Facts, KernelFacts, KernelLaunch, LoopFacts, LoopId, Program, Verdict};
 use base::Effort;
 use rustc_hash::FxHashMap;
+use term::SymbolId;
 
 use crate::document::Key;
 use crate::function_messages::FunctionMessages;
-use crate::limits::memo::{CAPACITY, KERNELS};
+use crate::limits::memo::{CAPACITY, KERNELS, REPAIRS};
 use crate::plans::Planned;
 
 /// Remembered facts. Clones are the same memo; share one among all documents. It may be used from many places at once.
@@ -27,6 +28,8 @@ pub struct Memo {
 struct Kept {
     functions: Mutex<Functions>,
     kernels: Mutex<Kernels>,
+    /// Of repairs that were tried, by a number for the text and the finding: whether they hold.
+    repairs: Mutex<FxHashMap<u64, bool>>,
 }
 
 #[derive(Debug, Default)]
@@ -69,6 +72,12 @@ struct KnownPlans {
     by_loop: FxHashMap<LoopId, Planned>,
     /// Steps that plans and maps of its loops have taken, whoever asked.
     spent: u64,
+    /// Those taken while the user typed.
+    spent_quickly: u64,
+    /// Of promises that would say what is not known of a loop: whether it is parallel with them.
+    settled: FxHashMap<LoopId, bool>,
+    /// Of loops whose pointers may overlap: which of them are to be declared `restrict`, if that helps.
+    restricts: FxHashMap<LoopId, Vec<SymbolId>>,
 }
 
 impl Plans {
@@ -93,6 +102,41 @@ impl Plans {
     pub fn spend(&self, steps: u64) {
         let mut known = self.lock();
         known.spent = known.spent.saturating_add(steps);
+    }
+    /// Whether the promise that a loop asks for settles it, if that was tried.
+    pub fn settled(&self, surroundings: u64, id: LoopId) -> Option<bool> {
+        let known = self.lock();
+        known.settled.get(&id).filter(|_| known.surroundings == surroundings).copied()
+    }
+    /// Remembers it.
+    pub fn put_settled(&self, surroundings: u64, id: LoopId, settled: bool) {
+        let mut known = self.lock();
+        if known.surroundings != surroundings {
+            *known = KnownPlans { surroundings, ..KnownPlans::default() };
+        }
+        known.settled.insert(id, settled);
+    }
+    /// The pointers of which a `restrict` takes away a loop's first obstacle, if that was tried.
+    pub fn restricts(&self, surroundings: u64, id: LoopId) -> Option<Vec<SymbolId>> {
+        let known = self.lock();
+        known.restricts.get(&id).filter(|_| known.surroundings == surroundings).cloned()
+    }
+    /// Remembers them.
+    pub fn put_restricts(&self, surroundings: u64, id: LoopId, restricts: Vec<SymbolId>) {
+        let mut known = self.lock();
+        if known.surroundings != surroundings {
+            *known = KnownPlans { surroundings, ..KnownPlans::default() };
+        }
+        known.restricts.insert(id, restricts);
+    }
+    /// Steps taken while the user typed.
+    pub fn spent_quickly(&self) -> u64 {
+        self.lock().spent_quickly
+    }
+    /// Likewise.
+    pub fn spend_quickly(&self, steps: u64) {
+        let mut known = self.lock();
+        known.spent_quickly = known.spent_quickly.saturating_add(steps);
     }
     /// Whether nothing was found out yet.
     pub fn is_empty(&self) -> bool {
@@ -126,6 +170,15 @@ struct KernelEntry {
     used: u64,
 }
 
+/// Whether a larger budget finds the same: nothing was cut short, and of each sequential loop the dependence is known that is told,
+/// one that passes a value on. Fewer steps may find no more than another kind.
+fn is_final(facts: &Facts) -> bool {
+    let is_told = |l: &LoopFacts| {
+        l.verdict != Verdict::Sequential || l.dependences.iter().any(|d| d.kind == DependenceKind::Flow)
+    };
+    !facts.out_of_budget && facts.loops.iter().all(is_told)
+}
+
 /// Facts of a kernel, or room for them.
 pub(crate) type Proved = Arc<OnceLock<Arc<KernelFacts>>>;
 
@@ -146,8 +199,7 @@ impl Memo {
         entries.uses += 1;
         let now = entries.uses;
         let entry = entries.by_key.get_mut(&key)?;
-        // where nothing was cut short, a larger budget finds the same
-        let good = (entry.effort.covers(&effort) || !entry.found.facts.out_of_budget)
+        let good = (entry.effort.covers(&effort) || is_final(&entry.found.facts))
             && hold(&entry.found.facts, program);
         good.then(|| {
             entry.used = now;
@@ -161,9 +213,7 @@ impl Memo {
         entries.uses += 1;
         let now = entries.uses;
         if let Some(old) = entries.by_key.get_mut(&key) {
-            if (old.effort.covers(&effort) || !old.found.facts.out_of_budget)
-                && hold(&old.found.facts, program)
-            {
+            if (old.effort.covers(&effort) || is_final(&old.found.facts)) && hold(&old.found.facts, program) {
                 old.used = now;
                 return old.found.clone();
             }
@@ -184,6 +234,21 @@ impl Memo {
         if let Some(entry) = functions.by_key.get_mut(&key).filter(|e| Arc::ptr_eq(&e.found.facts, facts)) {
             entry.worded = Some(worded);
         }
+    }
+
+    /// Whether a repair holds, found out by `trial` where it is not known. `None`: it was called off.
+    pub(crate) fn repair(&self, key: u64, trial: impl FnOnce() -> Option<bool>) -> Option<bool> {
+        let repairs = || self.kept.repairs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = repairs().get(&key) {
+            return Some(*known);
+        }
+        let holds = trial()?;
+        let mut all = repairs();
+        if all.len() >= REPAIRS {
+            all.clear();
+        }
+        all.insert(key, holds);
+        Some(holds)
     }
 
     /// The facts of a kernel, or room for them.

@@ -260,7 +260,8 @@ impl<'a> Work<'a> {
         let ends = [unit.statements.first(), unit.statements.last()];
         let [Some(&begin), Some(&end)] = ends else { return Err(Refused::Stale) };
         let span = Span { start: view.span(begin).start, end: view.span(end).end };
-        let site = OffloadSite { opening: opening(self.doc, span)?, taken: &self.taken, unnamed: false };
+        let site =
+            OffloadSite { opening: opening(self.doc, span)?, taken: &self.taken, ..Default::default() };
         let cancel = &self.ask.cancel;
         let said = |plan: &codegen::Plan, view: &FunctionView| -> Vec<String> {
             let mut notes: Vec<String> = plan.notes.iter().map(|n| note(view, n)).collect();

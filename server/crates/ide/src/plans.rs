@@ -1,9 +1,9 @@
 //! Whether a loop would be offloaded, and if not, why: found out once, kept as a fact in the memo, worded where it is
 //! shown. Nothing is written here.
 //!
-//! A plan costs several times what the facts do, so nothing plans while the user types or while actions are listed: they
-//! take what is known. A thorough analysis plans the loops it speaks of, as long as the steps of their function last; what
-//! is left over then is [`NoKernel::NotTried`], and is never promised.
+//! A plan costs several times what the facts do, so while the user types only what is quickly planned is: of the other loops
+//! nothing is said of kernels. A thorough analysis plans the loops it speaks of, as long as the steps of their function last;
+//! what is left over then is [`NoKernel::NotTried`], and is never promised. Who lists what can be done at a loop plans that one.
 
 use std::cell::{Cell, OnceCell};
 use std::hash::{Hash, Hasher};
@@ -18,12 +18,13 @@ use crate::cost::Cost;
 use crate::function_view::FunctionView;
 use crate::kernels::called;
 use crate::limits::plans::{
-    ALL_LEAST_STEPS, FILE_STEPS, FUNCTION_STEPS, LEAST_STEPS, STEPS_A_BYTE, STEPS_A_TERM,
+    ALL_LEAST_STEPS, FILE_STEPS, FUNCTION_STEPS, LEAST_STEPS, QUICK_FUNCTION_STEPS, QUICK_LEAST_STEPS,
+    QUICK_STEPS_A_BYTE, STEPS_A_BYTE, STEPS_A_TERM,
 };
 use crate::lints::is_parallel;
 use crate::offload::Refused;
-use crate::region_plan::{back, with_region};
-use crate::{hints, promises, words, Doc};
+use crate::region_plan::{back, may_hold_nests, with_region};
+use crate::{hints, promises, words, Doc, Tier};
 
 /// Why loops in generated text are left alone.
 pub(crate) const GENERATED: &str =
@@ -97,6 +98,8 @@ pub(crate) enum NoKernel {
 pub(crate) enum Spent {
     Function,
     File,
+    /// Those of a keystroke: nothing is said of it, and who has more time tries again.
+    Keystroke,
 }
 
 /// What is shown of a plan.
@@ -126,6 +129,8 @@ pub(crate) struct OffloadSite<'a> {
     pub taken: &'a [String],
     /// Only whether there is a plan is asked: what stands in the rest of the file decides names and places, and nothing else.
     pub unnamed: bool,
+    /// Steps for it, where they are few.
+    pub steps: Option<u64>,
 }
 
 /// What all plans of a function depend on.
@@ -166,25 +171,18 @@ impl FunctionView<'_> {
         }
     }
 
-    /// Likewise as a sentence.
-    pub fn refusal(&self, id: LoopId) -> Option<String> {
-        self.no_kernel(id).map(|why| why.words(self, id))
-    }
-
-    /// Whether a loop gets a kernel, where that is known or worth planning.
+    /// Whether a loop gets a kernel, where that is known, worth planning or quickly planned.
     pub fn known_plan(&self, id: LoopId) -> Option<Planned> {
-        match self.ask.tier.plans() {
-            true => Some(self.planned(id)),
-            false => self.remembered_plan(id),
+        match self.ask.tier {
+            Tier::Known => self.remembered_plan(id),
+            Tier::Typing => self.remembered_plan(id).or_else(|| self.quickly_planned(id)),
+            Tier::Full | Tier::Command => Some(self.planned(id)),
         }
     }
 
-    /// The sentence that says why not, where that is known or worth planning.
-    pub fn known_refusal(&self, id: LoopId) -> Option<String> {
-        match self.known_plan(id)? {
-            Planned::Kernel(_) | Planned::Together(_) => None,
-            Planned::No(why) => Some(why.words(self, id)),
-        }
+    /// Why a loop gets no kernel, where that is known.
+    pub fn known_obstacle(&self, id: LoopId) -> Option<NoKernel> {
+        self.known_plan(id)?.obstacle().cloned()
     }
 
     /// How many nests of a loop become kernels that share their data, if that is remembered.
@@ -195,9 +193,10 @@ impl FunctionView<'_> {
         }
     }
 
-    /// Whether nothing is known that stands against a kernel.
+    /// Whether it is known that a loop gets a kernel, or nests in it.
     pub fn is_offered(&self, id: LoopId) -> bool {
-        self.can_offload() && !matches!(self.known_plan(id), Some(Planned::No(_)))
+        let planned = || self.known_plan(id);
+        self.can_offload() && matches!(planned(), Some(Planned::Kernel(_) | Planned::Together(_)))
     }
 
     /// Whether a loop gets a kernel, if that is remembered.
@@ -207,12 +206,49 @@ impl FunctionView<'_> {
         }
         let known = self.plans.get(self.surroundings(), id)?;
         // who has more steps tries again
-        let again = matches!(known, Planned::No(NoKernel::NotTried(_))) && self.steps() == u64::MAX;
+        let again = match &known {
+            Planned::No(NoKernel::NotTried(Spent::Keystroke)) => true,
+            Planned::No(NoKernel::NotTried(_)) => self.steps() == u64::MAX,
+            _ => false,
+        };
         (!again).then_some(known)
     }
 
+    /// The plan of a parallel loop, if the few steps of a keystroke are enough for it.
+    fn quickly_planned(&self, id: LoopId) -> Option<Planned> {
+        if !is_parallel(self.of(id)) || self.plans.get(self.surroundings(), id).is_some() {
+            return None;
+        }
+        let length = self.item.span.len() as u64;
+        let all = QUICK_FUNCTION_STEPS.min(QUICK_LEAST_STEPS + QUICK_STEPS_A_BYTE * length);
+        let terms = self.body().len() as u64 * STEPS_A_TERM;
+        let left = all.saturating_sub(self.plans.spent_quickly()).saturating_sub(terms);
+        let counted = Cell::new(terms);
+        let tried = |steps: u64| {
+            let site = OffloadSite { unnamed: true, steps: Some(steps), ..Default::default() };
+            plan_counted(self, id, &site, &self.ask.cancel, &counted, |plan| Outline::of(self, plan))
+        };
+        let planned = match self.is_source(id) {
+            false => Planned::No(NoKernel::InMacro),
+            true if left == 0 => Planned::No(NoKernel::NotTried(Spent::Keystroke)),
+            true => match tried(left) {
+                Ok(outline) => Planned::Kernel(Arc::new(outline)),
+                Err(NoKernel::Cancelled) => return None,
+                // nests in it may share their data, which takes longer to find out
+                Err(_) if counted.get() >= left || may_hold_nests(self, id) => {
+                    Planned::No(NoKernel::NotTried(Spent::Keystroke))
+                }
+                Err(why) => Planned::No(why),
+            },
+        };
+        // the first answer in these surroundings begins the count anew
+        self.plans.put(self.surroundings(), id, planned);
+        self.plans.spend_quickly(counted.get());
+        self.remembered_plan(id)
+    }
+
     /// A number for all that a plan depends on besides the function.
-    fn surroundings(&self) -> u64 {
+    pub(crate) fn surroundings(&self) -> u64 {
         *self.planning.surroundings.get_or_init(|| {
             let mut h = FxHasher::default();
             (called(self.doc, self.body()), self.beside()).hash(&mut h);
@@ -227,7 +263,7 @@ impl FunctionView<'_> {
 
     /// Steps for the plans of this function.
     fn steps(&self) -> u64 {
-        if self.ask.tier == crate::Tier::Command {
+        if self.ask.tier == Tier::Command {
             return u64::MAX;
         }
         FUNCTION_STEPS.min(self.share_of_file())
@@ -351,11 +387,29 @@ impl NoKernel {
                 "Whether a kernel can be made of it was not tried: the steps for plans of this {} were spent on other loops. \
                  Ask for this one with \"Offload to GPU\", or for all with \"Analyze Fully\".",
                 match whose {
-                    Spent::Function => "function",
+                    Spent::Function | Spent::Keystroke => "function",
                     Spent::File => "file",
                 }
             ),
             NoKernel::Cancelled => "Cancelled.".to_owned(),
+        }
+    }
+
+    /// What stands against it in a few words, the same everywhere: `call of printf`. `None`: nothing that is known does.
+    pub fn label(&self, view: &FunctionView) -> Option<String> {
+        match self {
+            NoKernel::NotParallel | NoKernel::NotTried(_) | NoKernel::Cancelled => None,
+            NoKernel::Generated => Some("offloaded before".to_owned()),
+            NoKernel::InMacro => Some("in a macro".to_owned()),
+            NoKernel::Language => Some("not a C file".to_owned()),
+            NoKernel::Region => Some("in a parallel region".to_owned()),
+            NoKernel::OwnLibrary(own) => Some(format!("own {own}")),
+            NoKernel::Together(_) => Some("data between its nests".to_owned()),
+            NoKernel::Obstacle(first, _) => Some(match first {
+                Some(first) => words::obstacle_label(view, first),
+                None => "memory it uses".to_owned(),
+            }),
+            NoKernel::Refused(refusal) => refusal.reasons.first().map(|r| words::refusal_label(view, r)),
         }
     }
 
@@ -407,7 +461,8 @@ fn plan_counted<R>(
     }
     surroundings_allow(view, id)?;
     let collapse = l.mark.as_ref().and_then(|m| m.collapse);
-    let budget = base::Budget::with_cancel(analysis::OFFLOAD_STEPS, cancel.clone());
+    let steps = site.steps.unwrap_or(analysis::OFFLOAD_STEPS).min(analysis::OFFLOAD_STEPS);
+    let budget = base::Budget::with_cancel(steps, cancel.clone());
     let (body, program) = (view.body(), view.doc.program());
     let offload = match threads {
         true => analysis::offload_threads(body, program, &view.facts, id, &budget),
@@ -495,7 +550,8 @@ fn obstacle(view: &FunctionView, first: Option<&Obstacle>) -> String {
         }
         Some(first) => {
             let words = words::obstacle(view, first);
-            format!("No kernel is made, because {}. {}", words.reason, words.remedy)
+            let remedy = if words.remedy.is_empty() { String::new() } else { format!(" {}", words.remedy) };
+            format!("No kernel is made, because {}.{remedy}", words.reason)
         }
         None => "No kernel is made of this loop.".to_owned(),
     }

@@ -3,11 +3,11 @@
 use analysis::{ConditionKind, LoopFacts, LoopId, Obstacle, ObstacleKind, Verdict};
 use base::Span;
 use front::{speaks_of, DirectiveKind, Item};
-use term::{Op, Promise, Promised, Storage, SymbolId, TermId, TypeKind};
+use term::{Len, Op, Promise, Promised, Storage, SymbolId, TermId, TypeKind};
 
 use crate::function_view::FunctionView;
-use crate::limits::promises::MOST_PROMISES;
-use crate::Doc;
+use crate::limits::promises::{BYTES_A_STEP, MOST_PROMISES};
+use crate::{Doc, Tier};
 
 /// A promise where it is written: its place, and its own text. The place is the whole comment where it is the only one in it.
 pub(crate) struct Written {
@@ -47,9 +47,58 @@ pub(crate) fn written_inside(view: &FunctionView, promise: &Promise) -> Option<W
     Some(found)
 }
 
-/// The promises, as one writes them, that would leave nothing unknown of a loop: one for each obstacle. Nothing where some
-/// obstacle needs other code, or where an array has no name before the loop.
+/// The promises, as one writes them, with which a loop is parallel: this was tried. Nothing where some obstacle needs other code, or
+/// where an array has no name before the loop, and nothing while nobody has time to try it.
 pub(crate) fn settling(view: &FunctionView, id: LoopId) -> Option<String> {
+    let promise = wanted(view, id)?;
+    let settled = match view.plans.settled(view.surroundings(), id) {
+        Some(known) => known,
+        None if view.ask.tier < Tier::Full || view.is_spent() => return None,
+        None => {
+            let settled = settles(view, id, &promise)?;
+            view.plans.put_settled(view.surroundings(), id, settled);
+            settled
+        }
+    };
+    settled.then_some(promise)
+}
+
+/// Where the comment of a promise is written: directly before the loop, whatever else stands on its line.
+pub(crate) fn edit(view: &FunctionView, id: LoopId, promise: &str) -> text::Edit {
+    let text = view.doc.text();
+    let start = view.span(view.of(id).term).start;
+    let indentation = text.indentation_of(text.line_of(start));
+    let end = text.line_ending().as_str();
+    text::Edit::insert(start, format!("{}{end}{indentation}", comment(view.doc, promise)))
+}
+
+/// Whether a loop is parallel with a promise before it. `None`: it was called off.
+fn settles(view: &FunctionView, id: LoopId, promise: &str) -> Option<bool> {
+    let edits = text::EditSet::one(edit(view, id, promise));
+    tried(view, &edits, |facts, _| facts.loops.get(id).is_some_and(crate::lints::is_parallel))
+}
+
+/// What is found of a function after edits in it: advice is given where this shows that it helps. `None`: it was called off, or the
+/// function is not read as before.
+pub(crate) fn tried<T>(
+    view: &FunctionView,
+    edits: &text::EditSet,
+    find: impl FnOnce(&analysis::Facts, &term::Body) -> T,
+) -> Option<T> {
+    let doc = view.doc;
+    let item = doc.unit().items.iter().position(|i| std::ptr::eq(i, view.item))?;
+    let made = edits.apply(doc.text()).ok()?.to_string();
+    let applied = doc.text().apply_lsp_change(None, &made, text::PositionEncoding::Utf8).ok()?;
+    let again = doc.edit(std::slice::from_ref(&applied));
+    let after = again.unit().items.get(item).filter(|i| i.name == view.item.name)?;
+    let budget = view.ask.budget(u64::MAX);
+    let facts = analysis::analyze(&after.body, again.program(), Tier::Full.effort(), &budget);
+    view.plans.spend(facts.steps.saturating_add(u64::from(doc.text().len()) / BYTES_A_STEP));
+    (!view.ask.is_cancelled()).then(|| find(&facts, &after.body))
+}
+
+/// The promises that speak of what is not known of a loop, one for each obstacle.
+fn wanted(view: &FunctionView, id: LoopId) -> Option<String> {
     let l = view.of(id);
     if l.verdict != Verdict::Unknown || l.obstacles.is_empty() {
         return None;
@@ -66,7 +115,10 @@ pub(crate) fn settling(view: &FunctionView, id: LoopId) -> Option<String> {
 
 /// A sentence on the sizes that would let arrays be copied; nothing where some array has no name before the loop.
 pub(crate) fn sizes(view: &FunctionView, of: TermId, arrays: &[SymbolId]) -> String {
-    let one = |&s: &SymbolId| Some(format!("size({}) = …", symbol_text(view, of, s)?));
+    let one = |&s: &SymbolId| {
+        let name = symbol_text(view, of, s).filter(|_| has_known_rows(view, s))?;
+        Some(format!("size({name}) = …"))
+    };
     match arrays.iter().map(one).collect::<Option<Vec<String>>>() {
         Some(all) if !all.is_empty() && all.len() <= MOST_PROMISES => {
             let comment = comment(view.doc, &all.join(", "));
@@ -74,6 +126,23 @@ pub(crate) fn sizes(view: &FunctionView, of: TermId, arrays: &[SymbolId]) -> Str
         }
         _ => String::new(),
     }
+}
+
+/// Whether a number of elements would say where an array ends: that its rows have known lengths.
+fn has_known_rows(view: &FunctionView, s: SymbolId) -> bool {
+    let types = &view.body().types;
+    let mut at = match types.kind(view.body().symbols[s].ty) {
+        TypeKind::Pointer { to, .. } => *to,
+        TypeKind::Array { of, .. } => *of,
+        _ => return true,
+    };
+    while let TypeKind::Array { of, len } = types.kind(at) {
+        if !matches!(len, Len::Const(_)) {
+            return false;
+        }
+        at = *of;
+    }
+    true
 }
 
 /// The promise that speaks of what an obstacle says.

@@ -9,7 +9,7 @@ use term::{Body, Combiner, Directive};
 
 use crate::function_view::FunctionView;
 use crate::lints::Message;
-use crate::{words, Doc};
+use crate::{words, Doc, Evidence, Fact};
 
 /// Directives of one function, read once.
 pub(crate) struct Threads {
@@ -131,9 +131,38 @@ pub(crate) fn said(view: &FunctionView, is_mine: fn(&FaultKind) -> bool) -> Vec<
             }
             .into(),
         }];
-        (view.absolute(d.span), Message { message, related, ..Message::default() })
+        let evidence = clause(view, f).map(|_| {
+            let clauses = clauses(view, faults.iter().filter(|o| o.directive == f.directive));
+            Arc::new(Evidence { function: view.item.name.clone(), fact: Fact::Clause(clauses.into()) })
+        });
+        (view.absolute(d.span), Message { message, related, evidence, ..Message::default() })
     })
     .collect()
+}
+
+/// The clause that would do away with a fault, where one does: how it begins, and the variable.
+fn clause(view: &FunctionView, f: &Fault) -> Option<(String, String)> {
+    let FaultKind::Race { symbol, need } = &f.kind else { return None };
+    let head = match need {
+        Need::Private => "private(".to_owned(),
+        Need::LastPrivate => "lastprivate(".to_owned(),
+        Need::Reduction(op) => format!("reduction({}:", clause_sign(*op)?),
+        Need::Induction | Need::Carried | Need::Everyone => return None,
+    };
+    Some((head, view.symbol(*symbol).to_owned()))
+}
+
+/// All clauses that a directive lacks: `private(j, k) reduction(+:s)`.
+fn clauses<'f>(view: &FunctionView, faults: impl Iterator<Item = &'f Fault>) -> String {
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    for (head, variable) in faults.filter_map(|f| clause(view, f)) {
+        match all.iter_mut().find(|(h, _)| *h == head) {
+            Some((_, variables)) if variables.contains(&variable) => {}
+            Some((_, variables)) => variables.push(variable),
+            None => all.push((head, vec![variable])),
+        }
+    }
+    all.iter().map(|(head, of)| format!("{head}{})", of.join(", "))).collect::<Vec<_>>().join(" ")
 }
 
 fn named(view: &FunctionView, d: &Directive) -> String {

@@ -52,6 +52,8 @@ pub struct LoopReport {
 pub struct OffloadReport {
     /// Why not, a sentence.
     pub refused: Option<String>,
+    /// The same in a few words: `call of printf`.
+    pub label: Option<String>,
 }
 
 /// Something the verdict needs.
@@ -128,7 +130,11 @@ pub(crate) fn loop_report(view: &FunctionView, id: LoopId) -> LoopReport {
     let together =
         !is_parallel(l) && may_hold_nests(view, id) && matches!(view.planned(id), Planned::Together(_));
     let may_run = is_parallel(l) || thread_map.is_some() || together;
-    let offload = may_run.then(|| OffloadReport { refused: view.refusal(id).map(|why| why.to_string()) });
+    let no_kernel = if may_run { view.no_kernel(id) } else { None };
+    let offload = may_run.then(|| OffloadReport {
+        refused: no_kernel.as_ref().map(|why| why.words(view, id)),
+        label: no_kernel.as_ref().and_then(|why| why.label(view)),
+    });
     let cost = may_run.then(|| match view.planned(id) {
         Planned::Kernel(outline) => Some(outline.cost.clone()),
         Planned::Together(shared) => Some(shared.cost.clone()),

@@ -60,7 +60,11 @@ pub(crate) fn list(view: &FunctionView, item: usize, id: LoopId, budget: &Budget
         about: t.about(),
         with: t.with(),
         title: match t.plan(&site, &With::default()) {
-            Ok(plan) => Ok(plan.title),
+            // what cannot be written is not offered
+            Ok(plan) => {
+                let title = plan.title.clone();
+                plan.edits().map(|_| title).map_err(|r| refusal(view, &r))
+            }
             Err(r) => Err(refusal(view, &r)),
         },
         enables: t.enables(),

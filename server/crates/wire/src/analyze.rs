@@ -191,6 +191,8 @@ pub struct Offload {
     pub possible: bool,
     /// Why not, a sentence.
     pub reason: Option<String>,
+    /// The same in a few words, as findings, hints and hovers have it; null where nobody tried.
+    pub label: Option<String>,
 }
 
 /// What one run of an offload costs, at most.

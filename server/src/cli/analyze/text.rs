@@ -17,7 +17,8 @@ pub fn text(reports: &[FileReport], is_painted: bool) -> String {
             finding(&mut out, report, diagnostic, is_painted);
         }
         // where something was not read, its loops were not either
-        let silent = report.findings.loops.is_empty() && !report.findings.diagnostics.is_empty();
+        let unread = || report.findings.diagnostics.iter().any(|d| d.code == "not-understood");
+        let silent = report.findings.loops.is_empty() && unread();
         let sum = if silent { "no loop could be analyzed".to_owned() } else { tally(&report.findings) };
         let _ = writeln!(out, "{}: {sum}", report.path());
         let words = report.doc.configuration_words();

@@ -41,6 +41,8 @@ fn list(
     if only.is_some_and(|wishes| wishes.iter().any(|w| w.as_str().starts_with("refactor"))) {
         actions.extend(ide::refactorings(&context.ask(analyzed), &analyzed.findings, span));
     }
+    let (last, actions): (Vec<_>, Vec<_>) =
+        actions.into_iter().partition(|a| matches!(a.id, ide::ActionId::Ignore { .. }));
     for action in actions {
         if let Some(kind) = kinds(action.kind).into_iter().find(|k| wanted(only, k)) {
             listed.extend(one(context, analyzed, &action, kind));
@@ -62,6 +64,11 @@ fn list(
         for offer in ide::rule_offers(&context.ask(analyzed), findings, &pages.set, chosen, span) {
             listed.extend(by_rules(context, offer));
         }
+    }
+    // whoever accepts what comes first is not to suppress a finding
+    for action in last {
+        let kind = kinds(action.kind).into_iter().find(|k| wanted(only, k));
+        listed.extend(kind.and_then(|k| one(context, analyzed, &action, k)));
     }
     listed
 }

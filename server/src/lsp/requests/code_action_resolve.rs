@@ -1,7 +1,9 @@
 //! `codeAction/resolve`: the edit of an action that was listed.
+//!
+//! Why there is none is shown, too: editors keep the error of this request to themselves, and a click would do nothing.
 
 use serde_json::json;
-use tower_lsp::jsonrpc::{Error, Result};
+use tower_lsp::jsonrpc::{Error, ErrorCode, Result};
 use tower_lsp::ls_types as lsp;
 use wire::ActionData;
 
@@ -23,5 +25,11 @@ pub async fn run(backend: &Backend, mut action: lsp::CodeAction) -> Result<lsp::
         action.data = Some(json!(data));
         Ok(action)
     };
-    backend.ask(uri, Need::ThisText, make).await
+    let made = backend.ask(uri, Need::ThisText, make).await;
+    if let Err(e) = &made {
+        if e.code != ErrorCode::RequestCancelled {
+            backend.client.show_message(lsp::MessageType::WARNING, e.message.to_string()).await;
+        }
+    }
+    made
 }

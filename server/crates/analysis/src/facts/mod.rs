@@ -339,6 +339,8 @@ pub enum ObstacleKind {
     IndirectSubscript(TermId),
     /// A subscript that is not affine in the indices.
     NonAffineSubscript,
+    /// The cells that accesses of an array touch are no part of it that can be described.
+    NoExtent,
     /// Whether the access happens depends on data.
     DataDependentCondition,
     /// A `break`, `return` or `goto` leaves the loop early.

@@ -282,7 +282,7 @@ impl Maker<'_, '_> {
                     return Ok(buffer);
                 }
                 let why = mine.iter().find_map(|a| a.why.clone());
-                let why = why.unwrap_or(Obstacle { kind: ObstacleKind::NonAffineSubscript, term: at });
+                let why = why.unwrap_or(Obstacle { kind: ObstacleKind::NoExtent, term: at });
                 Err(vec![why, Obstacle { kind: ObstacleKind::Unsized(base), term: at }])
             }
         }

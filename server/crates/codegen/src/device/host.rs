@@ -20,7 +20,7 @@ mod search;
 mod within;
 
 pub(crate) use call::{edits, heads};
-pub(crate) use region::text as region_text;
+pub(crate) use region::{is_callable, text as region_text};
 
 use std::rc::Rc;
 

@@ -68,6 +68,11 @@ pub(crate) fn print_region(plan: &RegionPlan<'_>, pages: &dyn HostPages) -> Resu
     })
 }
 
+/// Whether the call of a region can be made.
+pub(crate) fn is_callable(plan: &RegionPlan<'_>) -> bool {
+    host::is_callable(plan)
+}
+
 /// What is shown of the kernels.
 fn infos<'p>(plan: &'p Plan<'_>, launcher: &'p str) -> impl Iterator<Item = KernelInfo> + 'p {
     plan.kernels.iter().map(move |k| KernelInfo {

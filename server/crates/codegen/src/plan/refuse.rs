@@ -92,6 +92,8 @@ pub enum RefusalKind {
     UntestableOverlap(SymbolId),
     /// A value that may not be read unless the loop's body is reached.
     ReadsTooEarly,
+    /// The call of several nests reads what the program reads only where their loops run, and no test says whether they do.
+    CallReadsTooEarly,
     /// The first value may be negative while the comparison is unsigned, and the host cannot test it.
     MixedSigns(SymbolId),
     /// An integer expression of the plan may overflow whatever is tested.
@@ -140,7 +142,9 @@ impl RefusalKind {
             NoDeviceVersion(_) | Function(..) | IndirectCall | CalledReduction(_) => NextStep::InlineCall,
             PointerValue(_) | PartialSubscript(_) => NextStep::UseSubscripts,
             VariableLengthLocal(_) => NextStep::UseConstantLength,
-            Volatile(_) | StaticLocal(_) | ReadsTooEarly | MixedSigns(_) => NextStep::UseLocalCopy,
+            Volatile(_) | StaticLocal(_) | ReadsTooEarly | CallReadsTooEarly | MixedSigns(_) => {
+                NextStep::UseLocalCopy
+            }
             ControlFlow | TooDeep => NextStep::RestructureFlow,
             NanOrder(_) => NextStep::UseCompareForm,
             InMacro => NextStep::ExpandMacro,

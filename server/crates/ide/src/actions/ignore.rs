@@ -1,11 +1,17 @@
 //! "Ignore …": a suppression comment above the line of a finding.
 
-use super::{diagnostic_at, document_edit, line_above, Action, ActionId, ActionKind, ResolveError, Resolved};
+use super::{
+    diagnostic_at, document_edit, line_above, line_above_is_free, Action, ActionId, ActionKind, ResolveError,
+    Resolved,
+};
 use crate::check::Findings;
 use crate::lints::Lint;
 use crate::{Diagnostic, Doc, Fact};
 
-pub(super) fn offer(position: usize, d: &Diagnostic) -> Option<Action> {
+pub(super) fn offer(doc: &Doc, position: usize, d: &Diagnostic) -> Option<Action> {
+    if !line_above_is_free(doc, doc.text().line_of(d.span.start)) {
+        return None;
+    }
     // a suppression cannot suppress what is said of suppressions
     if d.evidence.as_ref().is_some_and(|e| e.fact == Fact::Suppression) {
         return None;

@@ -1,4 +1,4 @@
-//! What can be done at a place: listed cheaply out of memoised facts, made into edits only when asked for.
+//! What can be done at a place: listed out of memoised facts, with what is found out of one loop, made into edits only when asked for.
 //!
 //! One file an action; those on loops are rows of [`LOOP_ACTIONS`]. An id ([`ActionId`]) names action and loop, not a version:
 //! whoever resolves it passes the document it was listed for, or hears [`ResolveError::Stale`].
@@ -22,13 +22,15 @@ pub use id::ActionId;
 pub(crate) use simulate::header as kernel_header;
 pub(crate) use unmark::mark_removal;
 
+use analysis::LoopId;
 use base::Span;
 use text::EditSet;
 
 use crate::check::{Findings, LoopFinding};
 use crate::function_view::FunctionView;
+use crate::limits::actions::{ASKED, TITLE};
 use crate::lints::Lint;
-use crate::{Ask, Diagnostic, Doc};
+use crate::{Ask, Diagnostic, Doc, Tier};
 
 /// How an editor sorts and filters actions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -149,6 +151,8 @@ struct At<'a> {
     doc: &'a Doc,
     findings: &'a Findings,
     view: &'a FunctionView<'a>,
+    /// The same for what is found out of this one loop before anything is offered: whether it gets a kernel, which promise settles it.
+    thorough: &'a FunctionView<'a>,
     finding: &'a LoopFinding,
 }
 
@@ -165,37 +169,96 @@ impl At<'_> {
     }
 }
 
-/// What can be done at a span of the document. Reads facts only.
+/// What can be done at a span of the document, suppressions last. Facts are read, and whether an offload or a promise would come to
+/// something is found out and remembered, so that nothing is offered in vain.
 ///
-/// Loop actions are offered where the span touches a loop's header, as is a suppression where it touches a diagnostic.
+/// Loop actions are offered where the span touches a loop's header, and for the loop to speak of where it lies in its body; a
+/// suppression where it touches a diagnostic.
 pub fn actions(ask: &Ask, findings: &Findings, span: Span) -> Vec<Action> {
+    let spoken_of = spoken_of(ask, findings, span);
+    let patient = &match spoken_of.len() <= ASKED {
+        true => ask.at(ask.tier.max(Tier::Command)),
+        false => ask.listing(),
+    };
     let ask = &ask.listing();
     let doc = &ask.doc;
     let mut offered = Vec::new();
-    for finding in findings.loops.iter().filter(|l| touch(l.header, span)) {
-        let Some(view) = findings.view(ask, finding.item) else {
+    for finding in spoken_of {
+        let views = (findings.view(ask, finding.item), findings.view(patient, finding.item));
+        let (Some(view), Some(thorough)) = views else {
             continue;
         };
-        let at = At { ask, doc: &ask.doc, findings, view: &view, finding };
+        let at = At { ask, doc: &ask.doc, findings, view: &view, thorough: &thorough, finding };
         offered.extend(LOOP_ACTIONS.iter().filter_map(|a| (a.offer)(&at)));
     }
     offered.extend(worth::offer(ask, findings, span));
     offered.extend(simulate::offer(doc, span));
-    for (k, d) in findings.diagnostics.iter().enumerate().filter(|(_, d)| touch(d.span, span)) {
-        offered.extend(repair::offer(ask, k, d));
-        offered.extend(ignore::offer(k, d));
+    let touched = || findings.diagnostics.iter().enumerate().filter(|(_, d)| touch(d.span, span));
+    for (k, d) in touched() {
+        // several findings of one place may have one repair
+        for repair in repair::offer(ask, k, d) {
+            if !offered.iter().any(|a| a.id == repair.id) {
+                offered.push(repair);
+            }
+        }
         offered.extend(unmark::offer_unattached(doc, k, d));
     }
+    offered.extend(touched().filter_map(|(k, d)| ignore::offer(doc, k, d)));
+    offered.iter_mut().for_each(|a| a.title = short(std::mem::take(&mut a.title)));
     offered
+}
+
+/// The loops whose headers a span touches. In a body it is the outermost parallel loop around, for that is what can be done
+/// something with, else the innermost one.
+fn spoken_of<'f>(ask: &Ask, findings: &'f Findings, span: Span) -> Vec<&'f LoopFinding> {
+    let on_headers: Vec<&LoopFinding> = findings.loops.iter().filter(|l| touch(l.header, span)).collect();
+    if !on_headers.is_empty() {
+        return on_headers;
+    }
+    // outermost first
+    let around = || findings.loops.iter().filter(|l| l.span.start <= span.start && span.end <= l.span.end);
+    let is = |l: &LoopFinding, wanted: fn(&FunctionView, LoopId) -> bool| {
+        let view = findings.view(ask, l.item);
+        view.is_some_and(|v| {
+            crate::lints::is_parallel(v.of(l.id)) && !v.is_generated(l.id) && wanted(&v, l.id)
+        })
+    };
+    // of those of which it is known that no kernel is made only where there are no others
+    let open = around().find(|l| is(l, |v, id| v.known_obstacle(id).is_none()));
+    let parallel = open.or_else(|| around().find(|l| is(l, |_, _| true)));
+    parallel.or_else(|| around().min_by_key(|l| l.span.len())).into_iter().collect()
+}
+
+/// A title that menus show whole: cut at a word, if it is too long. Titles of rule systems stay as they are: what they assume is said
+/// nowhere else.
+fn short(title: String) -> String {
+    if title.chars().count() <= TITLE {
+        return title;
+    }
+    let cut: String = title.chars().take(TITLE - 1).collect();
+    // back to the end of a word, unless one word is all there is
+    let end = cut.rfind(' ').filter(|&e| e > TITLE / 2).unwrap_or(cut.len());
+    format!("{}…", cut.get(..end).unwrap_or(&cut).trim_end_matches([' ', ',', '(', ':']))
+}
+
+/// A title with remarks in parentheses, those that fit.
+fn with_remarks(title: &str, remarks: &[String]) -> String {
+    let whole = |count: usize| {
+        format!("{title} ({})", remarks.iter().take(count).cloned().collect::<Vec<_>>().join(", "))
+    };
+    let fits = (1..=remarks.len()).rev().map(whole).find(|t| t.chars().count() <= TITLE);
+    fits.unwrap_or_else(|| title.to_owned())
 }
 
 /// All transformations that apply to the loops whose header the span touches: for whoever asks for refactorings.
 pub fn refactorings(ask: &Ask, findings: &Findings, span: Span) -> Vec<Action> {
     let ask = &ask.listing();
     let mut offered = Vec::new();
-    for finding in findings.loops.iter().filter(|l| touch(l.header, span)) {
+    for finding in spoken_of(ask, findings, span) {
         if let Some(view) = findings.view(ask, finding.item) {
-            offered.extend(transform::offer(&At { ask, doc: &ask.doc, findings, view: &view, finding }));
+            let at = At { ask, doc: &ask.doc, findings, view: &view, thorough: &view, finding };
+            offered.extend(transform::offer(&at));
+            offered.iter_mut().for_each(|a| a.title = short(std::mem::take(&mut a.title)));
         }
     }
     offered
@@ -224,7 +287,9 @@ fn on_loop(
 ) -> Result<Resolved, ResolveError> {
     let finding = findings.by_key(key).ok_or(ResolveError::Stale)?;
     let view = findings.view(ask, finding.item).ok_or(ResolveError::Stale)?;
-    edit(&At { ask, doc: &ask.doc, findings, view: &view, finding })
+    let patient = ask.at(ask.tier.max(Tier::Command));
+    let thorough = findings.view(&patient, finding.item).ok_or(ResolveError::Stale)?;
+    edit(&At { ask, doc: &ask.doc, findings, view: &view, thorough: &thorough, finding })
 }
 
 /// An edit of the document alone.

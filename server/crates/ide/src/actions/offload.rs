@@ -1,9 +1,10 @@
 //! "Offload to GPU": rewrites the loop into a kernel in a new file and a checked launch in its place.
 
-use super::{offload_threads, Action, ActionKind, At, LoopAction, ResolveError, Resolved};
+use super::{offload_threads, with_remarks, Action, ActionKind, At, LoopAction, ResolveError, Resolved};
 use crate::lints::is_parallel;
 use crate::offload::{offload, Refused, Which};
-use crate::plans::{GENERATED, IN_A_MACRO};
+use crate::plans::{NoKernel, GENERATED, IN_A_MACRO};
+use crate::words::{capitalized, NOT_YET};
 use analysis::{MetBy, Verdict};
 
 pub(super) static ACTION: LoopAction =
@@ -11,6 +12,7 @@ pub(super) static ACTION: LoopAction =
 
 fn offer(at: &At) -> Option<Action> {
     let l = at.view.of(at.finding.id);
+    let disabled = refusal(at);
     let together = at.view.together(at.finding.id).map(|shared| shared.kernels);
     if !at.view.can_offload() || (!is_parallel(l) && l.mark.is_none() && together.is_none()) {
         return None;
@@ -23,7 +25,7 @@ fn offer(at: &At) -> Option<Action> {
         None => {}
     }
     if together.is_none() && band.len() > 1 {
-        notes.push(format!("{} nested loops", band.len()));
+        notes.push(format!("{} loops", band.len()));
     }
     if l.verdict == Verdict::Reduction {
         notes.push("reduction".to_owned());
@@ -31,15 +33,10 @@ fn offer(at: &At) -> Option<Action> {
     if l.conditions.iter().any(|c| c.met_by == MetBy::RunTimeCheck) {
         notes.push("checked at run time".to_owned());
     }
-    let notes = match notes.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", notes.join(", ")),
-    };
     let name = at.view.loop_name(at.finding.id).replace('`', "");
-    let disabled = refusal(at);
     Some(Action {
         id: at.id(&ACTION),
-        title: format!("Offload to {}: {name}{notes}", gpu(at.doc)),
+        title: with_remarks(&format!("Offload to {}: {name}", gpu(at.doc)), &notes),
         kind: ActionKind::Offload,
         diagnostics: at.diagnostics(),
         preferred: disabled.is_none(),
@@ -47,6 +44,7 @@ fn offer(at: &At) -> Option<Action> {
     })
 }
 
+/// Why no kernel is made of the loop: found out now, if nobody did before.
 pub(super) fn refusal(at: &At) -> Option<String> {
     let l = at.view.of(at.finding.id);
     if at.view.is_generated(at.finding.id) {
@@ -59,14 +57,20 @@ pub(super) fn refusal(at: &At) -> Option<String> {
         return None;
     }
     match l.verdict {
-        Verdict::Independent | Verdict::Reduction => {
-            let known = at.view.remembered_plan(at.finding.id)?;
-            known.obstacle().map(|why| why.words(at.view, at.finding.id))
-        }
-        _ if at.view.thread_map(at.finding.id).is_some() => None,
+        Verdict::Independent | Verdict::Reduction => no_kernel(at),
+        _ if at.view.thread_map(at.finding.id).is_some() => no_kernel(at),
         Verdict::Sequential => Some(crate::words::sequential(at.view, at.finding.id)),
         Verdict::Unknown => Some(crate::words::unknown(at.view, at.finding.id)),
     }
+}
+
+fn no_kernel(at: &At) -> Option<String> {
+    let why: NoKernel = at.thorough.known_obstacle(at.finding.id)?;
+    let words = why.words(at.thorough, at.finding.id);
+    Some(match why.label(at.thorough) {
+        Some(label) => format!("{} ({label}). {words}", capitalized(NOT_YET)),
+        None => words,
+    })
 }
 
 fn edit(at: &At) -> Result<Resolved, ResolveError> {

@@ -1,7 +1,7 @@
 //! "Run without synchronisation": a nest none of whose plain loops is parallel as it stands becomes a kernel whose
 //! threads each run the instances that touch the same cells, in the order of the program.
 
-use super::{offload, Action, ActionKind, At};
+use super::{offload, with_remarks, Action, ActionKind, At};
 use crate::lints::is_parallel;
 use crate::words;
 
@@ -14,14 +14,14 @@ pub(super) fn offer(at: &At) -> Option<Action> {
     }
     let map = at.view.thread_map(id)?;
     let checked = map.conditions.iter().any(|c| c.met_by == analysis::MetBy::RunTimeCheck);
-    let checked = if checked { " (checked at run time)" } else { "" };
+    let mut remarks = vec![format!("{} threads", words::threads(at.view, &map).replace('`', ""))];
+    if checked {
+        remarks.push("checked at run time".to_owned());
+    }
     let name = at.view.loop_name(id).replace('`', "");
     Some(Action {
         id: at.id(&offload::ACTION),
-        title: format!(
-            "Run without synchronisation on {} threads: {name}{checked}",
-            words::threads(at.view, &map).replace('`', "")
-        ),
+        title: with_remarks(&format!("Run without synchronisation: {name}"), &remarks),
         kind: ActionKind::Offload,
         diagnostics: at.diagnostics(),
         disabled: offload::refusal(at),

@@ -1,11 +1,13 @@
-//! Repairs of what lints found ([`Lint::fixes`]): barriers, atomics, fences, longer rows. They are listed as the facts suggest them, and tried when
-//! one is chosen.
+//! Repairs of what lints found ([`Lint::fixes`]): barriers, atomics, fences, longer rows. What the facts suggest is tried before it is
+//! listed, and whether it holds is remembered.
 
 use super::{diagnostic_at, Action, ActionId, ActionKind, FileEdit, ResolveError, Resolved, WorkspaceEdit};
 use crate::check::Findings;
 use crate::lints::Lint;
 use crate::repairs::{checked, listed};
-use crate::{Ask, Diagnostic};
+use crate::{Ask, Diagnostic, Tier};
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
 
 pub(super) fn offer(ask: &Ask, position: usize, d: &Diagnostic) -> Vec<Action> {
     let action = |(k, title): (usize, String)| Action {
@@ -16,7 +18,20 @@ pub(super) fn offer(ask: &Ask, position: usize, d: &Diagnostic) -> Vec<Action> {
         disabled: None,
         preferred: k == 0,
     };
-    listed(ask, d).into_iter().map(action).collect()
+    listed(ask, d).into_iter().filter(|(k, _)| holds(ask, d, *k)).map(action).collect()
+}
+
+/// Whether a repair does away with its finding and brings no other.
+fn holds(ask: &Ask, d: &Diagnostic, number: usize) -> bool {
+    let mut h = FxHasher::default();
+    let options = ask.doc.options();
+    (ask.doc.name(), ask.doc.source(), d.lint.code, d.span, number, options.target).hash(&mut h);
+    let patient = ask.at(Tier::Full);
+    let trial = || {
+        let found = checked(&patient, d, number).is_some();
+        (!patient.is_cancelled()).then_some(found)
+    };
+    ask.memo.repair(h.finish(), trial).unwrap_or(false)
 }
 
 pub(super) fn edit(

@@ -4,20 +4,25 @@ use base::Span;
 
 use super::{touch, Action, ActionId, ActionKind, ResolveError, Resolved};
 use crate::check::Findings;
+use crate::cost::{too_little, too_narrow, too_thin};
+use crate::function_view::FunctionView;
 use crate::lints::is_parallel;
 use crate::offload::{offload, Refused, Which};
-use crate::Ask;
+use crate::plans::Planned;
+use crate::{Ask, Tier};
+use analysis::LoopId;
 
-/// Offered on a function's header, where facts speak for several offloads: one alone is offered on its loop.
+/// Offered on a function's header, where several loops are known to become kernels that are worth it: one alone is offered on its
+/// loop.
 pub(super) fn offer(ask: &Ask, findings: &Findings, span: Span) -> Vec<Action> {
-    let on = |item: usize| -> Option<usize> {
+    let on = |ask: &Ask, item: usize| -> Option<usize> {
         let view = findings.view(ask, item)?;
         if !view.can_offload() {
             return None;
         }
         let own = findings.loops.iter().filter(|l| l.item == item && !view.is_generated(l.id));
         let outer = own.filter(|l| view.of(l.id).parent.is_none_or(|p| !is_parallel(view.of(p))));
-        Some(outer.filter(|l| is_parallel(view.of(l.id))).count())
+        Some(outer.filter(|l| pays(&view, l.id)).count())
     };
     let items = ask.doc.unit().items.iter();
     let header = |i: &front::Item| {
@@ -28,15 +33,31 @@ pub(super) fn offer(ask: &Ask, findings: &Findings, span: Span) -> Vec<Action> {
         return Vec::new();
     };
     let mut out = Vec::new();
-    let here = on(item).unwrap_or(0);
+    // the loops of this function are planned, of the others those count that are
+    let here = on(&ask.at(Tier::Full), item).unwrap_or(0);
     if here > 1 {
         out.push(action(Some(of.name.to_string()), "Offload all that is worth it in this function"));
     }
-    let all = (0..ask.doc.unit().items.len()).filter_map(on);
+    let all = (0..ask.doc.unit().items.len()).filter_map(|k| on(ask, k));
     if here > 0 && all.filter(|&n| n > 0).count() > 1 {
         out.push(action(None, "Offload all that is worth it in this file"));
     }
     out
+}
+
+/// Whether it is known that a kernel is made and that nothing says it is too small.
+fn pays(view: &FunctionView, id: LoopId) -> bool {
+    match view.known_plan(id) {
+        Some(Planned::Kernel(outline)) => {
+            let cost = &outline.cost;
+            // what is thin pays where no loop on the host repeats it
+            let repeated = view.of(id).parent.is_some();
+            let thin = repeated && too_thin(cost).is_some();
+            !thin && too_narrow(cost).is_none() && too_little(cost).is_none()
+        }
+        Some(Planned::Together(_)) => true,
+        _ => false,
+    }
 }
 
 /// The line on which a function begins.

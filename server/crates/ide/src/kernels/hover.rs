@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use analysis::{
     AccessFact, BarrierFact, BarrierVerdict, BranchFact, KernelFacts, KernelLaunch, RaceVerdict, Uniformity,
+    FOLLOWED_THREADS,
 };
 use base::Span;
 use term::device::{Scope, Word};
@@ -62,6 +63,12 @@ impl Shown<'_> {
         (!words.is_empty()).then_some(words)
     }
 
+    /// Of the launch.
+    fn threads(&self) -> Option<u64> {
+        let count = |e: [u32; 3]| e.iter().fold(1u64, |p, &x| p.saturating_mul(u64::from(x)));
+        Some(count(self.launch.grid?).saturating_mul(count(self.launch.block?)))
+    }
+
     // ---- accesses
 
     fn access(&self, offset: u32) -> Option<Hover> {
@@ -96,8 +103,14 @@ impl Shown<'_> {
         }
         let Some(r) = &a.requests else {
             let why = match self.known() {
-                None => "nothing says how the kernel is launched (`// warpwright: launch(grid, block)`)",
-                Some(_) => "its subscripts depend on what memory holds",
+                None => "nothing says how the kernel is launched (`// warpwright: launch(grid, block)`)"
+                    .to_owned(),
+                Some(_) => match self.threads() {
+                    Some(n) if n > FOLLOWED_THREADS => {
+                        format!("the launch has {n} threads, and {FOLLOWED_THREADS} at most are followed")
+                    }
+                    _ => "its subscripts depend on what memory holds".to_owned(),
+                },
             };
             let _ = write!(out, "\n- what its warps ask for is not known: {why}");
             return out;

@@ -118,6 +118,7 @@ pub(crate) struct LoopMessage {
     message: Arc<str>,
     related: Vec<Related>,
     tags: Vec<Tag>,
+    evidence: Option<Arc<Evidence>>,
 }
 
 /// All lints.
@@ -135,7 +136,7 @@ pub(crate) fn say(view: &FunctionView) -> Vec<LoopMessage> {
     let mut said = Vec::new();
     for lint in lints() {
         let Find::Function(find) = lint.find else { continue };
-        for (span, Message { message, mut related, tags, .. }) in find(view) {
+        for (span, Message { message, mut related, tags, evidence, .. }) in find(view) {
             for r in &mut related {
                 r.span = view.relative(r.span);
             }
@@ -145,6 +146,7 @@ pub(crate) fn say(view: &FunctionView) -> Vec<LoopMessage> {
                 message: message.into(),
                 related,
                 tags,
+                evidence,
             });
         }
     }
@@ -168,12 +170,12 @@ pub(crate) fn say(view: &FunctionView) -> Vec<LoopMessage> {
             if no_news {
                 continue;
             }
-            if let Some(Message { message, mut related, tags, .. }) = find(&at) {
+            if let Some(Message { message, mut related, tags, evidence, .. }) = find(&at) {
                 for r in &mut related {
                     r.span = view.relative(r.span);
                 }
                 let span = view.relative(view.header(id));
-                said.push(LoopMessage { lint, span, message: message.into(), related, tags });
+                said.push(LoopMessage { lint, span, message: message.into(), related, tags, evidence });
             }
         }
     }
@@ -201,7 +203,7 @@ pub(crate) fn run(
                 message: s.message.clone(),
                 related: s.related.iter().map(shifted).collect(),
                 tags: s.tags.clone(),
-                evidence: None,
+                evidence: s.evidence.clone(),
             });
         }
     }

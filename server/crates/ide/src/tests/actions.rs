@@ -104,11 +104,70 @@ fn offered_on_a_marked_sequential_loop() {
 }
 
 #[test]
-fn nothing_is_offered_off_the_header() {
+fn a_loop_is_reached_from_its_body_and_not_from_beside_it() {
     check_offered(
         "void f(int n, float *a) {\n    for (int i = 1; i < n; i++)\n        a[i] $0= a[i - 1];\n}\n",
+        expect![[r#"
+            explain:f#0 | refactor.rewrite.warpwright.explain | Why is loop i sequential? | carried-dependence
+        "#]],
+    );
+    check_offered(
+        "void f(int n, float *a) {\n    $0n++;\n    for (int i = 0; i < n; i++)\n        a[i] = 0;\n}\n",
         expect![[""]],
     );
+    // of a nest it is the outermost loop that can be offloaded
+    check_offered(
+        "void f(int t, int n, int m, float *a) {\n    for (int s = 0; s < t; s++)\n        for (int i = 0; i < n; i++)\n            for (int j = 0; j < m; j++)\n                a[i * m + j] $0+= 1;\n}\n",
+        expect![[r#"
+            offload:f#0 | refactor.rewrite.warpwright.offload | Offload to GPU: loop s (reduction) | reduction-loop
+            mark:f#0 | refactor.rewrite.warpwright.mark | Mark loop s for the GPU | reduction-loop
+            explain:f#0 | refactor.rewrite.warpwright.explain | Why is loop s a reduction? | reduction-loop
+        "#]],
+    );
+}
+
+/// What is not made into a kernel is not offered, and says why in the same words as the finding.
+#[test]
+fn the_outcome_is_known_before_anything_is_offered() {
+    let (code, at) = cursor("void f(int n, const long double *restrict b, double *restrict a) {\n    f$0or (int i = 0; i < n; i++)\n        a[i] = b[i];\n}\n");
+    let doc = open(&code);
+    let memo = crate::Memo::new();
+    let typing = crate::Ask::new(&doc, &memo, crate::Tier::Typing, &base::CancelToken::new());
+    for tier in [crate::Tier::Typing, crate::Tier::Full] {
+        let ask = typing.at(tier);
+        let findings = crate::check(&ask, &crate::Settings::default()).expect("nobody cancels");
+        let message = &*findings.diagnostics[0].message;
+        assert!(message.starts_with("Parallel, not yet offloadable (long double): "), "{message}");
+        assert!(!message.contains("Apply"), "{message}");
+        let offered = actions(&ask, &findings, Span { start: at, end: at });
+        let offload = offered.iter().find(|a| a.kind == ActionKind::Offload).expect("listed");
+        let why = offload.disabled.as_deref().expect("disabled");
+        assert!(why.starts_with("Not yet offloadable (long double). No kernel is made: "), "{why}");
+        assert!(lenses(&ask, &findings).is_empty());
+        let hints = crate::inlay_hints(&ask, &findings, everywhere(&doc));
+        assert_eq!(hints[0].label, "parallel, not yet offloadable: long double");
+        let report = findings.loops[0].report().offload.clone().expect("it is parallel");
+        assert_eq!(report.label.as_deref(), Some("long double"));
+        let hover = crate::hover(&ask, &findings, at).expect("a hover").markdown;
+        assert!(hover.contains("- not yet offloadable (long double): No kernel is made"), "{hover}");
+    }
+}
+
+#[test]
+fn titles_are_short_and_suppressions_come_last() {
+    let code = "void a_function_with_a_long_name(int number_of_rows, int number_of_columns, int *restrict sum_of_all_elements, const int *restrict a) {\n    f$0or (int a_row_with_a_long_name = 0; a_row_with_a_long_name < number_of_rows; a_row_with_a_long_name++)\n        for (int a_column_with_a_long_name = 0; a_column_with_a_long_name < number_of_columns; a_column_with_a_long_name++)\n            *sum_of_all_elements += a[a_row_with_a_long_name * number_of_columns + a_column_with_a_long_name];\n}\n";
+    let (code, at) = cursor(code);
+    let doc = open(&code);
+    let findings = full(&doc);
+    let ask = crate::Ask::thorough(&doc);
+    let offered = actions(&ask, &findings, Span { start: at, end: at });
+    assert!(offered.iter().all(|a| a.title.chars().count() <= 60), "{offered:#?}");
+    assert!(
+        offered[0].title.starts_with("Offload to GPU: loop a_row_with_a_long_name") && offered[0].preferred,
+        "{offered:#?}"
+    );
+    assert!(offered.last().is_some_and(|a| a.title.starts_with("Ignore")), "{offered:#?}");
+    assert_eq!(offered.iter().filter(|a| a.preferred).count(), 1);
 }
 
 #[test]

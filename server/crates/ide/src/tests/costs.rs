@@ -36,13 +36,53 @@ fn plans_are_made_once_and_within_the_steps_of_a_function() {
     assert_eq!(spent(&asked(&ask)), first);
 }
 
+/// While the user types only what is quickly planned is; who asks what can be done at one loop has that one planned.
 #[test]
-fn nothing_is_planned_while_typing_or_for_a_list() {
-    let doc = open(&nest(3));
+fn little_is_planned_while_typing_and_for_a_list_only_what_it_is_of() {
+    let quickly = |findings: &Findings| -> u64 {
+        findings.functions.iter().flatten().map(|f| f.plans.spent_quickly()).sum()
+    };
+    let easy = "void f(double a[64][64]) {\n    for (int i = 0; i < 64; i++)\n        for (int j = 0; j < 64; j++)\n            a[i][j] = 2;\n}\n";
+    for (code, promised) in [(easy, true), (super::asks::HARD, false)] {
+        let doc = open(code);
+        let ask = Ask::new(&doc, &Memo::new(), Tier::Typing, &CancelToken::new());
+        let findings = check(&ask, &Settings::default()).expect("nobody cancels");
+        assert_eq!(spent(&findings), 0);
+        let steps = quickly(&findings);
+        assert!(steps > 0 && steps <= 2 * crate::limits::plans::QUICK_FUNCTION_STEPS, "{steps} of {code}");
+        assert_eq!(
+            findings.diagnostics.iter().any(|d| d.message.contains("Apply")),
+            promised,
+            "{:#?}",
+            findings.diagnostics
+        );
+        let lists = || {
+            drop(crate::lenses(&ask, &findings));
+            drop(crate::inlay_hints(&ask, &findings, doc.text().span()));
+            quickly(&findings)
+        };
+        // labels may be of more loops, within the same steps; nobody tries again with as few
+        let more = lists();
+        assert!(more <= 2 * crate::limits::plans::QUICK_FUNCTION_STEPS, "{more} of {code}");
+        assert_eq!((lists(), spent(&findings)), (more, 0));
+        let listed = crate::actions(&ask, &findings, findings.loops[0].header);
+        assert!(!listed.is_empty());
+        assert_eq!(spent(&findings) > 0, !promised);
+    }
+    // a selection of many loops plans none
+    let doc = open(
+        &(0..9)
+            .map(|k| {
+                super::asks::HARD
+                    .replace("turn", &format!("turn{k}"))
+                    .replace("struct image {", &format!("struct image{k} {{"))
+                    .replace("struct image im", &format!("struct image{k} im"))
+            })
+            .collect::<String>(),
+    );
     let ask = Ask::new(&doc, &Memo::new(), Tier::Typing, &CancelToken::new());
     let findings = check(&ask, &Settings::default()).expect("nobody cancels");
-    let listed = crate::actions(&ask.at(Tier::Full), &findings, doc.text().span());
-    assert!(!listed.is_empty());
+    drop(crate::actions(&ask, &findings, doc.text().span()));
     assert_eq!(spent(&findings), 0);
 }
 

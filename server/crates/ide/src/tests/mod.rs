@@ -33,6 +33,7 @@ mod tiling;
 mod together;
 mod transforming;
 mod traps;
+mod untrue;
 mod verifying;
 mod verifying_alone;
 mod verifying_retyped;

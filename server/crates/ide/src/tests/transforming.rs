@@ -55,7 +55,7 @@ fn sums_are_expanded_and_distributed() {
         SUMS,
         expect![[r#"
         What would make it parallel: Expand scalar t into an array (63 elements), then distribute i into 2 loops: the first of its 2 loops is then parallel.
-        refactor.rewrite.warpwright.enable | Make parallel: expand scalar t into an array (63 elements), then distribute i into 2 loops
+        refactor.rewrite.warpwright.enable | Make parallel: expand-scalar, then distribute
         double x[64], y[64], z[64];
         void f(void) {
             double t;

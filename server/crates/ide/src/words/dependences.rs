@@ -1,7 +1,7 @@
 //! Dependences in words: the two iterations, the cell they share, and what would remove it.
 
 use analysis::{Dependence, DependenceKind, LoopId, Param, Witness};
-use term::SymbolId;
+use term::{Op, SymbolId, TermId};
 
 use crate::function_view::FunctionView;
 use crate::lints::is_parallel;
@@ -18,9 +18,29 @@ pub(crate) fn kind_name(kind: DependenceKind) -> &'static str {
 /// The dependence to speak of first: a proved one, and of those one that passes a value on, for it is the hardest to
 /// remove.
 pub(crate) fn main<'a>(view: &'a FunctionView, id: LoopId) -> Option<&'a Dependence> {
-    let all = &view.of(id).dependences;
-    let rank = |d: &&Dependence| (d.witness.is_none(), d.kind);
-    all.iter().min_by_key(rank)
+    view.of(id).dependences.iter().min_by_key(|d| rank(d))
+}
+
+/// The order in which dependences are told.
+pub(crate) fn rank(d: &Dependence) -> (bool, DependenceKind) {
+    (d.witness.is_none(), d.kind)
+}
+
+/// Whether all that a loop does with a variable is to give it a value made from its own, so that it may be a reduction written
+/// another way.
+fn may_accumulate(view: &FunctionView, id: LoopId, s: SymbolId) -> bool {
+    let body = view.body();
+    let whole = view.of(id).term;
+    let names = |t: TermId| body.walk(t).filter(|&x| body.as_symbol(x) == Some(s)).count();
+    let sets: Vec<TermId> = body
+        .walk(whole)
+        .filter(|&t| match (body.op(t), body.args(t)) {
+            (Op::Assign | Op::Compound(_), &[place, _]) => body.as_symbol(place) == Some(s),
+            _ => false,
+        })
+        .collect();
+    let from_itself = |&t: &TermId| matches!(body.op(t), Op::Compound(_)) || names(t) > 1;
+    sets.iter().all(from_itself) && sets.iter().map(|&t| names(t)).sum::<usize>() == names(whole)
 }
 
 /// What source and sink do.
@@ -159,6 +179,12 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
     // what a copy, or a variable of its own, would not take away
     let later = all.iter().find(|d| d.kind == DependenceKind::Flow && d.object == first.object);
     match (flow, scalar) {
+        (Some(d), true) if !may_accumulate(view, id, d.object.symbol) => {
+            format!("Each iteration needs `{name}` from the one before{}.", match has_parallel_around(view, id) {
+                true => ": offload another loop of the nest",
+                false => ", unless it can be computed from the loop's index",
+            })
+        }
         (Some(_), true) => format!(
             "If `{name}` only accumulates, write it as `{name} = {name} + …` (or `*`, min, max) and use it for nothing else \
              in the loop: it is then a reduction. Else compute it from the loop's index."
@@ -187,6 +213,11 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
         (None, true) if later.is_some() || is_read_after(view, id, first) => {
             format!("Give every iteration a variable of its own in place of `{name}`, and set `{name}` after the loop.")
         }
+        // who reads it before it is set in the iteration reads what an earlier one left
+        (None, true) if anti => match has_parallel_around(view, id) {
+            true => "Offload another loop of the nest.".to_owned(),
+            false => String::new(),
+        },
         (None, true) => format!("Declare `{name}` inside the loop, so that every iteration has its own."),
         (None, false) if later.is_some() => format!(
             "Later iterations may read what is written to `{name}` on line {}, so a copy of it would not be enough: offload another \

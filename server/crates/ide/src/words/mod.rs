@@ -14,28 +14,33 @@ mod refusals;
 mod terms;
 mod threads;
 
-use analysis::{Cells, ConditionKind, LoopId, MetBy, Reduction, ReductionOp, Verdict};
+use analysis::{
+    Cells, ConditionKind, LoopId, MetBy, NotCounted, Obstacle, ObstacleKind, Reduction, ReductionOp, Verdict,
+};
 use rustc_hash::FxHashSet;
 
 use crate::function_view::FunctionView;
 use crate::lints::parallel_inside;
-use crate::plans::{Back, Shared, NOT_FROM_C};
-use crate::promises;
+use crate::plans::{Back, Planned, Shared, NOT_FROM_C};
 use crate::Related;
+use crate::{promises, restricts};
 
 pub(crate) use conditions::condition;
 pub(crate) use configuration::configuration;
 pub(crate) use dependences::example_sentence;
 pub(crate) use dependences::{
-    access_words, dependence, kind_name, main as main_dependence, remedy, removal, witness,
+    access_words, dependence, kind_name, main as main_dependence, rank, remedy, removal, witness,
 };
 pub(crate) use functions::called;
 pub(crate) use mapping::{caution, mappings, prediction, Mappings};
 pub(crate) use obstacles::{obstacle, obstacle_label, unknown_kernels, KernelLimit};
 pub(crate) use recurrences::{recurrence, recurrences};
-pub(crate) use refusals::refusal;
+pub(crate) use refusals::{refusal, refusal_label};
 pub(crate) use terms::term_text;
 pub(crate) use threads::{affine_maps, statement_maps, thread_count, threads, value};
+
+/// Of a parallel loop that gets no kernel; the reason follows in a few words.
+pub(crate) const NOT_YET: &str = "not yet offloadable";
 
 /// A parallel loop: what runs at once, under which conditions, how to get it.
 pub(crate) fn parallel(view: &FunctionView, id: LoopId) -> String {
@@ -43,13 +48,18 @@ pub(crate) fn parallel(view: &FunctionView, id: LoopId) -> String {
     let band = view.band(id);
     // inside a kernel there is nothing to offload
     let in_kernel = view.item.is_kernel || view.item.is_device;
-    let planned = if view.can_offload() && !in_kernel { view.known_refusal(id) } else { None };
-    // While nothing is planned the words are those of most loops: what changes with the plan alone would flicker.
-    let refused = planned;
-    let offer = view.can_offload() && refused.is_none();
+    let planned = if view.can_offload() && !in_kernel { view.known_plan(id) } else { None };
+    // what is not planned yet is not promised
+    let offer = matches!(planned, Some(Planned::Kernel(_) | Planned::Together(_)));
+    let refused = match planned {
+        Some(Planned::No(why)) => Some(why),
+        _ => None,
+    };
+    let because = refused.as_ref().and_then(|why| why.label(view));
+    let because = because.map_or(String::new(), |label| format!(", {NOT_YET} ({label})"));
     let (can_run, can_reduce) = match offer {
-        true => ("Can run on the GPU: ", "Can run on the GPU as a reduction: "),
-        false => ("Parallel: ", "Parallel as a reduction: "),
+        true => ("Can run on the GPU: ".to_owned(), "Can run on the GPU as a reduction: ".to_owned()),
+        false => (format!("Parallel{because}: "), format!("Parallel as a reduction{because}: ")),
     };
     let mut text = match l.verdict {
         Verdict::Reduction => format!(
@@ -90,7 +100,7 @@ pub(crate) fn parallel(view: &FunctionView, id: LoopId) -> String {
     text.push_str(&match l.mark {
         _ if in_kernel => String::new(),
         _ if !view.can_offload() => format!(" {NOT_FROM_C}"),
-        _ if refused.is_some() => format!(" {}", refused.unwrap_or_default()),
+        _ if !offer => refused.map_or(String::new(), |why| format!(" {}", why.words(view, id))),
         Some(_) => " Marked: apply \"Offload to GPU\" to rewrite it.".to_owned(),
         None => " Apply \"Offload to GPU\" to rewrite it.".to_owned(),
     });
@@ -147,8 +157,8 @@ pub(crate) fn sequential(view: &FunctionView, id: LoopId) -> String {
 
 /// An unknown loop: what stopped the analysis, where, and what would settle it.
 pub(crate) fn unknown(view: &FunctionView, id: LoopId) -> String {
-    let l = view.of(id);
-    let Some(first) = l.obstacles.first() else {
+    let told = told(view, id);
+    let Some(&first) = told.first() else {
         return format!(
             "Unknown whether the iterations of {} are independent: the analysis did not say why.",
             view.loop_name(id)
@@ -156,7 +166,7 @@ pub(crate) fn unknown(view: &FunctionView, id: LoopId) -> String {
     };
     let words = obstacle(view, first);
     let mut text = format!("Unknown whether loop iterations are independent: {}.", words.reason);
-    let more = l.obstacles.iter().skip(1).map(|o| obstacle(view, o).reason);
+    let more = told.iter().skip(1).map(|o| obstacle(view, o).reason);
     let mut others: Vec<String> = Vec::new();
     for reason in more {
         if reason != words.reason && !others.contains(&reason) {
@@ -170,16 +180,41 @@ pub(crate) fn unknown(view: &FunctionView, id: LoopId) -> String {
             text.push_str(&format!(" Also, {one}, and {} more.", plural(rest.len(), "obstacle")))
         }
     }
-    text.push(' ');
-    text.push_str(&words.remedy);
-    text.push_str(&promise_hint(view, id));
+    let remedy = remedy_of_unknown(view, id);
+    if !remedy.is_empty() {
+        text.push(' ');
+        text.push_str(&remedy);
+    }
     text.push_str(&recurrences(view, id));
     text.push_str(&inner_hint(view, id));
     text
 }
 
+/// The obstacles of a loop as they are told: what was not understood first, for others follow from it. That the index or the bound
+/// changes is said only where no such place may be what changes it.
+pub(crate) fn told<'v>(view: &'v FunctionView, id: LoopId) -> Vec<&'v Obstacle> {
+    let not_read = |o: &Obstacle| o.kind == ObstacleKind::NotUnderstood;
+    let follows = |o: &Obstacle| {
+        use NotCounted::{BoundVaries, IndexEscapes, IndexWritten};
+        matches!(o.kind, ObstacleKind::NotCounted(IndexWritten | BoundVaries | IndexEscapes))
+    };
+    let all = &view.of(id).obstacles;
+    let any = all.iter().any(not_read);
+    let mut out: Vec<&Obstacle> = all.iter().filter(|o| !(any && follows(o))).collect();
+    out.sort_by_key(|o| !not_read(o));
+    out
+}
+
+/// What would settle an unknown loop, in sentences.
+pub(crate) fn remedy_of_unknown(view: &FunctionView, id: LoopId) -> String {
+    let Some(&first) = told(view, id).first() else { return String::new() };
+    let parts = [obstacle(view, first).remedy, restricts::words(view, id), promise_hint(view, id)];
+    let said: Vec<&str> = parts.iter().map(|p| p.trim()).filter(|p| !p.is_empty()).collect();
+    said.join(" ")
+}
+
 /// The promise that would settle it: a sentence.
-pub(crate) fn promise_hint(view: &FunctionView, id: LoopId) -> String {
+fn promise_hint(view: &FunctionView, id: LoopId) -> String {
     match promises::settling(view, id) {
         Some(promise) if view.can_offload() => {
             let comment = promises::comment(view.doc, &promise);
@@ -249,7 +284,7 @@ pub(crate) fn dependence_places(view: &FunctionView, id: LoopId) -> Vec<Related>
 /// The places of the obstacles.
 pub(crate) fn obstacle_places(view: &FunctionView, id: LoopId) -> Vec<Related> {
     let l = view.of(id);
-    let inside = l.obstacles.iter().filter(|o| o.term != l.term).take(4);
+    let inside = told(view, id).into_iter().filter(|o| o.term != l.term).take(4);
     inside
         .map(|o| Related { span: view.span(o.term), message: capitalized(&obstacle(view, o).reason).into() })
         .collect()

@@ -1,11 +1,14 @@
 //! Obstacles in words: why nothing can be said, and what would settle it.
 
 use analysis::{NotCounted, NotReplayed, Obstacle, ObstacleKind, TroubleKind, Watched, Work};
-use term::{Op, TermId};
+use term::{Len, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::functions::{called, why_unknown};
 use super::{condition, plural};
 use crate::function_view::{in_full, FunctionView};
+
+/// Characters of code that a label has room for.
+const LABEL: usize = 24;
 
 /// An obstacle in words.
 pub(crate) struct ObstacleWords {
@@ -33,8 +36,111 @@ fn is_computed(view: &FunctionView, t: TermId) -> bool {
     all.peek().is_some() && !all.any(loads)
 }
 
+/// That data decides whether memory is used.
+fn data_dependent(view: &FunctionView, t: TermId, text: &str, line: u32) -> String {
+    let body = view.body();
+    let decides = || {
+        let up = body.parents().get(t.0 as usize).copied().flatten();
+        up.is_some_and(|up| matches!(body.op(up), Op::If | Op::Select | Op::Switch))
+    };
+    match body.op(t) {
+        op if op.is_loop() => format!("how often the loop on line {line} runs depends on data"),
+        Op::Call => {
+            format!("what `{text}` on line {line} uses depends on conditions in the function that it calls")
+        }
+        Op::Index | Op::Deref | Op::Member { .. } if !decides() => {
+            format!("whether `{text}` on line {line} is used depends on data")
+        }
+        _ => format!("`{text}` on line {line}, which decides whether memory is used, depends on data"),
+    }
+}
+
+/// Whether a condition has the same value in all iterations of the loops around it.
+fn is_fixed(view: &FunctionView, condition: TermId) -> bool {
+    let body = view.body();
+    let loads = |t: TermId| {
+        matches!(
+            body.op(t),
+            Op::Index | Op::Deref | Op::Member { .. } | Op::Call | Op::AddrOf | Op::Assign | Op::Compound(_)
+        )
+    };
+    if body.walk(condition).any(loads) {
+        return false;
+    }
+    let span = body.span(condition);
+    let Some(around) = body.loops(body.root).find(|&l| body.span(l).contains(span)) else { return false };
+    let set = |t: TermId| match (body.op(t), body.args(t)) {
+        (Op::Declare(s), _) => Some(*s),
+        (Op::Assign | Op::Compound(_) | Op::AddrOf, &[place, ..]) => body.as_symbol(place),
+        _ => None,
+    };
+    let changed: Vec<SymbolId> = body.walk(around).filter_map(set).collect();
+    let is_own = |s: SymbolId| matches!(body.symbols[s].storage, Storage::Param(_) | Storage::Local);
+    body.walk(condition).all(|t| match body.op(t) {
+        Op::Sym(s) => is_own(*s) && !changed.contains(s),
+        _ => true,
+    })
+}
+
+/// That a declaration which decides is missing: of a name, or of the lengths of an array's rows.
+fn missing(view: &FunctionView, o: &Obstacle) -> Option<ObstacleWords> {
+    let (body, line) = (view.body(), view.line(o.term));
+    let named = match &o.kind {
+        ObstacleKind::UnknownPointer(s) | ObstacleKind::Unsized(s) => Some(*s),
+        ObstacleKind::NotUnderstood
+        | ObstacleKind::NonAffineSubscript
+        | ObstacleKind::NoExtent
+        | ObstacleKind::IndirectSubscript(_) => None,
+        _ => return None,
+    };
+    let own = |t: TermId| match body.op(t) {
+        Op::Sym(s) => Some(*s),
+        _ => None,
+    };
+    let written = || body.walk(o.term).filter_map(own).filter(|_| !body.op(o.term).is_loop());
+    let all: Vec<SymbolId> = named.into_iter().chain(written()).collect();
+    let header = view.doc.configuration().iter().find(|c| c.taken == crate::Taken::NotFound);
+    let where_it_is = |else_: &str| {
+        match header {
+        Some(h) => format!(
+            "`{}`, which the file includes, was not found: name its folder with `-I`, or in the setting `warpwright.includePaths`.",
+            h.name
+        ),
+        None => else_.to_owned(),
+    }
+    };
+    if let Some(&s) = all.iter().find(|&&s| body.symbols[s].storage == Storage::Undeclared) {
+        let reason = format!("no declaration of `{}` (line {line}) was found", view.symbol(s));
+        return Some(ObstacleWords {
+            kind: "undeclared",
+            reason,
+            remedy: where_it_is("Declare it, or include the header that does."),
+        });
+    }
+    let rows = |s: SymbolId| {
+        let mut ty = body.symbols[s].ty;
+        let mut outermost = true;
+        while let TypeKind::Array { of, len } = body.types.kind(ty) {
+            if !outermost && *len == Len::Unknown {
+                return true;
+            }
+            (ty, outermost) = (*of, false);
+        }
+        false
+    };
+    let &s = all.iter().find(|&&s| rows(s))?;
+    Some(ObstacleWords {
+        kind: "unknown-rows",
+        reason: format!("how long the rows of `{}` (line {line}) are is not known", view.symbol(s)),
+        remedy: where_it_is("Declare it with the lengths of all its dimensions but the first."),
+    })
+}
+
 /// An obstacle in a few words, for labels: `call of g`.
 pub(crate) fn obstacle_label(view: &FunctionView, o: &Obstacle) -> String {
+    if let Some(missing) = missing(view, o) {
+        return missing.kind.replace('-', " ");
+    }
     match &o.kind {
         ObstacleKind::UnknownCall(f) => format!("call of {}", view.symbol(*f)),
         ObstacleKind::Call { function, name, .. } => match &**name {
@@ -55,6 +161,14 @@ pub(crate) fn obstacle_label(view: &FunctionView, o: &Obstacle) -> String {
         ObstacleKind::EarlyExit => exit_word(view, o).to_owned(),
         ObstacleKind::NotCounted(_) => "not a counted loop".to_owned(),
         ObstacleKind::NeedsPromise(kind) => condition(view, kind).text,
+        // the condition itself, where labels have room for it
+        ObstacleKind::DataDependentCondition if !view.body().op(o.term).is_loop() => {
+            let text = view.text(o.term);
+            match text.chars().count() <= LABEL {
+                true => text,
+                false => "condition".to_owned(),
+            }
+        }
         _ => obstacle(view, o).kind.replace('-', " "),
     }
 }
@@ -71,6 +185,9 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         reason,
         remedy: remedy.to_owned(),
     };
+    if let Some(missing) = missing(view, obstacle) {
+        return missing;
+    }
     match &obstacle.kind {
         ObstacleKind::NotUnderstood => {
             let reason = match view.body().op(obstacle.term) {
@@ -128,9 +245,19 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             format!("the subscript `{text}` on line {line} is not a sum of loop indices with constant factors"),
             "Write the subscript as `a*i + b`, or use an array of more dimensions.",
         ),
+        ObstacleKind::NoExtent => words(
+            "no-extent",
+            format!("the cells that `{text}` on line {line} means are not one part of an array that can be copied by itself"),
+            "",
+        ),
+        ObstacleKind::DataDependentCondition if is_fixed(view, obstacle.term) => words(
+            "data-dependent-condition",
+            format!("`{text}` on line {line}, which is the same in all iterations, decides whether memory is used, and no test of it is written yet"),
+            "Test it before the loop, and write the loop once for each case.",
+        ),
         ObstacleKind::DataDependentCondition => words(
             "data-dependent-condition",
-            format!("whether `{text}` on line {line} happens depends on data"),
+            data_dependent(view, obstacle.term, &text, line),
             "Make the access unconditional, or choose between values instead of between accesses.",
         ),
         ObstacleKind::EarlyExit => words(
@@ -167,7 +294,8 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             words(
                 "may-alias",
                 format!("`{a}` and `{b}` may overlap (line {line}), and a check at run time cannot tell"),
-                &format!("Declare the pointers `restrict` if `{a}` and `{b}` never overlap."),
+                // what would help is tried: see `restricts`
+                "",
             )
         }
         ObstacleKind::SameArray(a, b) => {
@@ -234,7 +362,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         ObstacleKind::Unproved => words(
             "unproved",
             format!("`{text}` on line {line} may touch a cell that another iteration writes, and neither this nor the contrary was proved"),
-            "Simpler subscripts and bounds, or `restrict` on pointers, may settle it.",
+            "Simpler subscripts and bounds may settle it.",
         ),
         ObstacleKind::NotReplayed(why) => not_replayed(*why, &text, line),
         ObstacleKind::NeedsPromise(kind) => {
@@ -397,7 +525,11 @@ fn call(view: &FunctionView, function: &str, why: TroubleKind, name: &str, line:
         ),
         TroubleKind::Memory => of(
             "unknown-pointer",
-            format!("{who} uses memory through a pointer that is not followed"),
+            match name.is_empty() || view.doc.program().body(name).is_some() {
+                true => format!("{who} uses memory through a pointer that is not followed"),
+                // the pointer's own name
+                false => format!("{by}, called on line {line}, uses memory through `{name}`, a pointer that is not followed"),
+            },
             "Hand the function the array itself, and let it subscript that.",
         ),
         TroubleKind::Global => of(

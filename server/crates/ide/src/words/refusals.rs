@@ -20,7 +20,16 @@ pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
         }
         RefusalKind::NotUnderstood => format!("line {line} was not understood"),
         RefusalKind::TooDeep => format!("line {line} is nested too deep"),
+        RefusalKind::LongDouble if is_loop => {
+            format!("the loop on line {line} uses a `long double`, which no GPU has")
+        }
         RefusalKind::LongDouble => format!("{text} on line {line} is a `long double`, which no GPU has"),
+        RefusalKind::Type(_) if is_loop => {
+            format!("the loop on line {line} uses a type that kernels cannot have")
+        }
+        RefusalKind::Packed(_) if is_loop => {
+            format!("the loop on line {line} uses a packed struct, some of whose members a GPU cannot load")
+        }
         RefusalKind::Type(_) => format!("{text} on line {line} has a type that kernels cannot have"),
         RefusalKind::Packed(_) => {
             format!("{text} on line {line} is a packed struct, some of whose members a GPU cannot load")
@@ -109,6 +118,9 @@ pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
                 "{text} on line {line} would have to be read before it is known that the loop's body runs"
             )
         }
+        RefusalKind::CallReadsTooEarly => {
+            format!("the call would read what the program reads only where its loops run, and no test on line {line} says whether they do")
+        }
         RefusalKind::MixedSigns(s) => {
             format!("`{}` (line {line}) may be negative at first while it is compared as unsigned", name(*s))
         }
@@ -117,6 +129,48 @@ pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
         }
     };
     format!("{why}. {}", next_step(reason.kind.next_step()))
+}
+
+/// A reason in a few words, for labels: `call of printf`.
+pub(crate) fn refusal_label(view: &FunctionView, reason: &Reason) -> String {
+    let of = |what: &str, symbol: &term::SymbolId| format!("{what} {}", view.symbol(*symbol));
+    let plain = |what: &str| what.to_owned();
+    match &reason.kind {
+        RefusalKind::NotParallel => plain("not proved parallel"),
+        RefusalKind::Semantics => plain("arithmetic"),
+        RefusalKind::InMacro => plain("in a macro"),
+        RefusalKind::NotUnderstood => plain("not understood"),
+        RefusalKind::TooDeep => plain("nested too deep"),
+        RefusalKind::LongDouble => plain("long double"),
+        RefusalKind::Type(_) => plain("type"),
+        RefusalKind::Packed(_) => plain("packed struct"),
+        RefusalKind::PointerValue(s) => of("pointer", s),
+        RefusalKind::Volatile(s) => of("volatile", s),
+        RefusalKind::UnknownExtent(s) => of("size of", s),
+        RefusalKind::PartialSubscript(s) => of("subscripts of", s),
+        RefusalKind::NoDeviceVersion(s) | RefusalKind::Function(s, ..) => of("call of", s),
+        RefusalKind::IndirectCall => plain("call through a pointer"),
+        RefusalKind::VariableLengthLocal(s) => of("length of", s),
+        RefusalKind::StaticLocal(s) => of("static", s),
+        RefusalKind::Undeclared(s) => of("undeclared", s),
+        RefusalKind::Unclassified(s) => of("use of", s),
+        RefusalKind::ControlFlow => plain("jump"),
+        RefusalKind::Operation => plain("operation"),
+        RefusalKind::ReductionCell => plain("accumulator"),
+        RefusalKind::LastValue(s) => of("last value of", s),
+        RefusalKind::LargePrivate(s) | RefusalKind::BegunPrivate(s) => of("copies of", s),
+        RefusalKind::NoAtomic(s) => of("atomic on", s),
+        RefusalKind::NoWord(w) => view.doc.options().target.row().said(*w).to_string(),
+        RefusalKind::NanOrder(s) => of("NaNs in", s),
+        RefusalKind::CalledReduction(s) => of("address of", s),
+        RefusalKind::RoundedReduction(s) => of("rounding of", s),
+        RefusalKind::Induction(s) => of("steps of", s),
+        RefusalKind::Untestable => plain("run-time test"),
+        RefusalKind::UntestableOverlap(s) => of("overlap of", s),
+        RefusalKind::ReadsTooEarly | RefusalKind::CallReadsTooEarly => plain("read before the loop"),
+        RefusalKind::MixedSigns(s) => of("sign of", s),
+        RefusalKind::Overflow => plain("overflow"),
+    }
 }
 
 fn next_step(step: NextStep) -> &'static str {

@@ -21,14 +21,24 @@ use crate::lines::Lines;
 use crate::plan::{has_word, BufferPlan, Kernel, RegionPlan};
 use crate::HostPages;
 
-/// Writes the host's side of a region. `None`: there is no kernel in it.
-pub(crate) fn text(
-    plan: &RegionPlan<'_>,
-    file_name: &str,
-    pages: &dyn HostPages,
-) -> Result<Option<HostText>, String> {
+/// The host's side of a region before pages write it.
+struct Prepared<'p> {
+    whole: Host<'p>,
+    /// The functions that launch the nests' kernels.
+    launches: Vec<Term>,
+    steps: StepsText,
+    call: Term,
+}
+
+/// Whether the call of a region can be made: where it reads what the program reads only where its loops run, a test must say
+/// whether they do.
+pub(crate) fn is_callable(plan: &RegionPlan<'_>) -> bool {
+    prepared(plan).is_none_or(|p| !p.whole.given.any_late() || p.whole.region_runs(plan.region).is_some())
+}
+
+fn prepared<'p>(plan: &'p RegionPlan<'_>) -> Option<Prepared<'p>> {
     let outer = &plan.outer;
-    let Some(names) = outer.kernels.first() else { return Ok(None) };
+    let names = outer.kernels.first()?;
     let growing = outer.buffers.iter().filter(|b| b.part.is_some()).map(|b| b.symbol).collect();
     let given_on = Steps { outer, fixed: Default::default(), growing, rooms: Default::default() };
     let mut whole = Host::new(outer, names, None, &outer.name);
@@ -47,9 +57,20 @@ pub(crate) fn text(
         }
     }
     let steps = StepsText::of(plan, names, &given_on, &lines);
+    let call = whole.region_call(plan.region, &steps, &given_on);
+    Some(Prepared { whole, launches, steps, call })
+}
+
+/// Writes the host's side of a region. `None`: there is no kernel in it.
+pub(crate) fn text(
+    plan: &RegionPlan<'_>,
+    file_name: &str,
+    pages: &dyn HostPages,
+) -> Result<Option<HostText>, String> {
+    let outer = &plan.outer;
+    let Some(Prepared { whole, launches, steps, call }) = prepared(plan) else { return Ok(None) };
     let mut own = Vec::new();
     let name = super::function_name(outer);
-    let call = whole.region_call(plan.region, &steps, &given_on);
     own.push(Term::comment(&about(plan)));
     let body = vec![Term::head("_InitCuda", Vec::new()), call];
     own.push(Term::function(&["ExternC"], "int", &name, of_type(&whole.given.all, |g| &g.ty), body));
@@ -65,7 +86,7 @@ pub(crate) fn text(
     includes.extend(steps.computes.then(|| "<math.h>".to_owned()));
     includes.sort();
     includes.dedup();
-    let runs = whole.region_runs(plan.region)?;
+    let runs = whole.region_runs(plan.region);
     let call = whole.call(&name, file_name, runs, pages)?;
     let written = launches.derivation.into_iter().chain(own.derivation);
     let derivation = call.derivation().iter().cloned().chain(written).collect();
@@ -258,27 +279,19 @@ impl Host<'_> {
     }
 
     /// That the region's first loop runs, in the user's own words, where something is evaluated for the call that is there only
-    /// then.
-    fn region_runs(&self, region: &Region) -> Result<Option<Term>, String> {
+    /// then: the plan saw to it that there are such words.
+    fn region_runs(&self, region: &Region) -> Option<Term> {
         if !self.given.any_late() {
-            return Ok(None);
+            return None;
         }
-        let runs = region.sure.iter().find_map(|s| match s {
+        region.sure.iter().find_map(|s| match s {
             Surely::Holds(t) => Some(Term::Name(self.c.at(*t, strength::AND))),
             Surely::Compared { relation, lower, bound, offset: 0, .. } => {
                 let place = |t| Term::Name(term_text(&self.c, t));
                 Some(Term::binary(*relation, place(*lower), bound.map_or(Term::Int(0), place)))
             }
             _ => None,
-        });
-        match runs {
-            Some(runs) => Ok(Some(runs)),
-            None => {
-                Err("The call would read what the program reads only where its loops run, and no test says whether they do. \
-                     Read it into variables before them."
-                    .to_owned())
-            }
-        }
+        })
     }
 }
 

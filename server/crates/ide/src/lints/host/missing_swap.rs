@@ -88,10 +88,7 @@ fn fix(site: &Site, launch: TermId, fault: &HostFault) -> Option<Edits> {
             _ => {}
         }
     }
-    Some((
-        format!("Exchange `{}` and `{}` after each step: the last one is in `{0}` then", a.name, b.name),
-        edits,
-    ))
+    Some((format!("Exchange `{}` and `{}` after each step: the last is in `{0}`", a.name, b.name), edits))
 }
 
 /// The term with the casts around it.

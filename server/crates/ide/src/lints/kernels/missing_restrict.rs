@@ -59,9 +59,6 @@ fn fix(site: &Site, fact: &Fact) -> Option<Repair> {
         let first = open + 1 + (declared.len() - declared.trim_start().len());
         edits.push(Edit::insert(site.item.span.start + first as u32, "const "));
     }
-    let title = format!(
-        "Declare `const … *__restrict__ {}` (assumes that nothing the kernel writes overlaps it)",
-        symbol.name
-    );
+    let title = format!("Declare `const … *__restrict__ {}` (assumes no overlap)", symbol.name);
     site.same(title, edits)
 }

@@ -1,6 +1,7 @@
 //! `marked-refused`: the user asked to offload a parallel loop for which no kernel can be written.
 
 use crate::lints::{is_parallel, At, Find, Lint, Message};
+use crate::plans::Planned;
 use crate::Severity;
 
 pub(super) const LINT: Lint = Lint {
@@ -16,7 +17,8 @@ fn marked_refused(at: &At) -> Option<Message> {
     if at.facts.mark.is_none() || !is_parallel(at.facts) {
         return None;
     }
-    let why = at.view.known_refusal(at.id)?;
+    let Some(Planned::No(why)) = at.view.known_plan(at.id) else { return None };
+    let why = why.words(at.view, at.id);
     Some(Message {
         message: format!("Marked for the GPU, and {} is parallel. {why}", at.view.loop_name(at.id)),
         ..Message::default()
