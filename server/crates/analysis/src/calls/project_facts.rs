@@ -252,6 +252,7 @@ pub(crate) fn obstacle(e: &Expanded, o: &mut Obstacle) {
         | ObstacleKind::CarriedScalar(s)
         | ObstacleKind::LiveOut(s)
         | ObstacleKind::CopiedBothWays(s)
+        | ObstacleKind::PointerElements(s)
         | ObstacleKind::OwnCells(s) => *s = e.own_symbol(*s).unwrap_or(*s),
         _ => {}
     }
@@ -262,7 +263,9 @@ fn foreign(e: &Expanded, o: &Obstacle) -> Option<(ObstacleKind, TermId)> {
     let (symbols, why) = match &o.kind {
         ObstacleKind::UnknownCall(f) => ([Some(*f), None], TroubleKind::UnknownCall),
         ObstacleKind::Call { function, why, .. } => ([Some(*function), None], *why),
-        ObstacleKind::UnknownPointer(s) => ([Some(*s), None], TroubleKind::Memory),
+        ObstacleKind::UnknownPointer(s) | ObstacleKind::PointerElements(s) => {
+            ([Some(*s), None], TroubleKind::Memory)
+        }
         ObstacleKind::CarriedScalar(s)
         | ObstacleKind::LiveOut(s)
         | ObstacleKind::CopiedBothWays(s)

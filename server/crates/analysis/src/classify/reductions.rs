@@ -208,13 +208,25 @@ fn comparison(
         return None;
     }
     // The same value on both sides, and compared in a type that has it and what is kept: another orders otherwise.
-    if !body.same(value, other) || !is_quiet(body, other) || mentions(body, other, place) {
+    let is_same = body.same(value, other) || is_set_to(body, value, other, place);
+    if !is_same || !is_quiet(body, other) || mentions(body, other, place) {
         return None;
     }
     if !is_kept_exactly(body, body.ty(value), body.ty(place)) {
         return None;
     }
     Some((if less == take { ReductionOp::Min } else { ReductionOp::Max }, own))
+}
+
+/// `(t = e)`, where `other` is the variable `t`: what it holds from then on.
+fn is_set_to(body: &Body, value: TermId, other: TermId, place: TermId) -> bool {
+    match (body.op(value), body.args(value), body.as_symbol(other)) {
+        (Op::Assign, &[set, e], Some(s)) => {
+            let plain = body.as_symbol(set) == Some(s) && body.symbols[s].is_own_scalar();
+            plain && is_quiet(body, e) && !mentions(body, e, place)
+        }
+        _ => false,
+    }
 }
 
 /// Whether a place of type `to` holds every value of type `from`, and the two compare as the numbers that they are.

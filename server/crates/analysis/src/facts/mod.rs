@@ -360,6 +360,8 @@ pub enum ObstacleKind {
     /// An array or a structure of which each iteration needs a copy as it was before the loop, and whose last copy is
     /// read later.
     CopiedBothWays(SymbolId),
+    /// An array of pointers of which more is used than the rows that they show.
+    PointerElements(SymbolId),
     /// An array of which each iteration needs cells of its own, where more is done with it than to reach elements by
     /// subscripts.
     OwnCells(SymbolId),

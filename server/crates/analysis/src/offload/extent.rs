@@ -242,7 +242,9 @@ impl Maker<'_, '_> {
             body.types.kind(element),
             TypeKind::Pointer { .. } | TypeKind::Opaque(_) | TypeKind::Void | TypeKind::Function { .. }
         ) {
-            return fail(ObstacleKind::UnknownPointer(base), at);
+            let pointers = matches!(body.types.kind(element), TypeKind::Pointer { .. });
+            let kind = if pointers { ObstacleKind::PointerElements } else { ObstacleKind::UnknownPointer };
+            return fail(kind(base), at);
         }
         let mut buffer = Buffer {
             symbol: base,

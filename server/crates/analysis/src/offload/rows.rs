@@ -23,7 +23,7 @@ impl Maker<'_, '_> {
         let at = mine.first().map_or(self.model.root, |a| a.term);
         let model = self.model;
         let Some(table) = model.table(base).filter(|t| mine.iter().all(|a| model.is_in_row(a, t))) else {
-            return Err(vec![Obstacle { kind: ObstacleKind::UnknownPointer(base), term: at }]);
+            return Err(vec![Obstacle { kind: ObstacleKind::PointerElements(base), term: at }]);
         };
         match self.rows(&table, mine) {
             Some((rows, whole)) => {

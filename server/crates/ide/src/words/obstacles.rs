@@ -149,6 +149,7 @@ pub(crate) fn obstacle_label(view: &FunctionView, o: &Obstacle) -> String {
         },
         ObstacleKind::IndirectSubscript(term) => view.text(*term),
         ObstacleKind::UnknownPointer(s) => format!("pointer {}", view.symbol(*s)),
+        ObstacleKind::PointerElements(s) => format!("pointers in {}", view.symbol(*s)),
         ObstacleKind::CarriedScalar(s)
         | ObstacleKind::LiveOut(s)
         | ObstacleKind::CopiedBothWays(s)
@@ -330,6 +331,14 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                 "live-out",
                 format!("each iteration of the loop (line {line}) needs a copy of `{name}` as it was before the loop, and what the last one leaves in it is read later"),
                 "This form is not offloaded.",
+            )
+        }
+        ObstacleKind::PointerElements(symbol) => {
+            let name = view.symbol(*symbol);
+            words(
+                "pointer-elements",
+                format!("`{name}` holds pointers, of which more is used than the rows that they show (line {line})"),
+                "Set such pointers, and choose among them, outside the loop.",
             )
         }
         ObstacleKind::OwnCells(symbol) => {
