@@ -185,7 +185,7 @@ fn an_array_that_iterations_need_for_themselves_is_reached_by_subscripts() {
         "void use(double *w, const double *u, int m) { for (int i = 0; i < m; i++) w[i] = u[i]; }\nvoid f(int n, int m, double u[restrict n][m], double v[restrict n][m], double *restrict w) {\n    for (int k = 0; k < n; k++) {\n        double *q = w;\n        for (int i = 0; i < m; i++)\n            *q++ = u[k][i];\n        for (int i = 0; i < m; i++)\n            v[k][i] = w[m - 1 - i];\n    }\n}\n",
         expect![[r#"
             1:47 hint[parallel-loop] Can run on the GPU: the iterations of loop `i` can be executed independently. The generated code first checks that `w` and `u` do not overlap, and else runs this loop as it is. Apply "Offload to GPU" to rewrite it.
-            3:5 hint[reduction-loop] Parallel as a reduction, not yet offloadable (w): the iterations of loop `k` are independent but for `w` (last). No kernel is made, because each iteration would need a `w` of its own, and on line 4 more is done with it than to reach its elements by subscripts. Use `w` with subscripts alone in this loop, without passing it on or setting another pointer to it.
+            3:5 hint[reduction-loop] Parallel as a reduction, not yet offloadable (w for each iteration): the iterations of loop `k` are independent but for `w` (last). No kernel is made, because each iteration would need a `w` of its own, and on line 4 more is done with it than to reach its elements by subscripts. Use `w` with subscripts alone in this loop, without passing it on or setting another pointer to it.
         "#]],
     );
 }

@@ -153,8 +153,8 @@ pub(crate) fn obstacle_label(view: &FunctionView, o: &Obstacle) -> String {
         ObstacleKind::CarriedScalar(s)
         | ObstacleKind::LiveOut(s)
         | ObstacleKind::CopiedBothWays(s)
-        | ObstacleKind::OwnCells(s)
         | ObstacleKind::Unset(s) => view.symbol(*s).to_owned(),
+        ObstacleKind::OwnCells(s) => format!("{} for each iteration", view.symbol(*s)),
         ObstacleKind::MayAlias(a, b) => format!("{} and {} may overlap", view.object(a), view.object(b)),
         ObstacleKind::SameArray(a, b) => {
             format!("{} and {} start in one array", view.object(a), view.object(b))
