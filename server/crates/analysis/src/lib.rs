@@ -45,6 +45,7 @@ pub use kernel::{
     OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Reload, Requests, Shapes, Split,
     Touch, Traffic, Uniformity, Unwritten, WidthFault,
 };
+pub use limits::offload_own_cells::MAX_THREADS_OWN;
 pub use offload::lane_mapping::mappings;
 pub use offload::live::{file_arrays, FileArrays};
 pub use offload::region::written::Written;

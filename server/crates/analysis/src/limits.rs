@@ -420,7 +420,7 @@ pub(crate) mod threadmap_rounds {
 pub(crate) mod offload_own_cells {
     /// Bytes of an array that each thread may have as a variable of its own: what many threads have at once must fit into the
     /// device's memory.
-    pub(crate) const MAX_THREADS_OWN: u64 = 4096;
+    pub const MAX_THREADS_OWN: u64 = 4096;
 }
 
 /// Of `offload::extent`.

@@ -14,12 +14,6 @@ pub(crate) mod host_own_cells {
     pub(crate) const MOST_THREADS: i128 = 1 << 18;
 }
 
-/// Of `plan::build`.
-pub(crate) mod plan_build {
-    /// Bytes of a private array that each thread may have: what many threads have at once must fit into the device's memory.
-    pub(crate) const MAX_PRIVATE_BYTES: u64 = 4096;
-}
-
 /// Of `plan::pages`.
 pub(crate) mod plan_pages {
     /// Numbers of iterations and of elements are at most this where pages rewrite a kernel: what they add to an index, some blocks'

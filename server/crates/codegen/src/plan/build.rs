@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{Cells, Control, Expr, LoopFacts, Verdict};
+use analysis::{Cells, Control, Expr, LoopFacts, Verdict, MAX_THREADS_OWN};
 use term::device::{AtomicOp, Index, Scope, Tally, Word};
 use term::{Body, Op, Origin, Semantics, Storage, SymbolId, TermId, TypeKind};
 
@@ -15,7 +15,6 @@ use super::{
     AtomicKind, AtomicPlan, BufferPlan, DeviceFunction, Dim, FunctionTrouble, InductionPlan, Input, Kernel,
     KeyedPlan, Note, Plan, ReductionPlan, Scalar, Site, BLOCK_THREADS,
 };
-use crate::limits::plan_build::MAX_PRIVATE_BYTES;
 
 /// Decides everything about the offload, or refuses with all reasons found.
 pub fn plan<'a>(input: &Input<'a>) -> Result<Plan<'a>, Refusal> {
@@ -394,7 +393,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         let record = matches!(types.kind(symbol.ty), TypeKind::Record(_));
         let whole = record || symbol.is_own_scalar() && types.is_arithmetic(symbol.ty);
         let size = types.size_align(symbol.ty).map_or(0, |s| s.0);
-        match (whole, size > MAX_PRIVATE_BYTES / 2) {
+        match (whole, size > MAX_THREADS_OWN / 2) {
             (true, false) => None,
             (true, true) => Some(RefusalKind::LargePrivate(s)),
             (false, _) => Some(RefusalKind::BegunPrivate(s)),
@@ -416,7 +415,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         for &s in privates {
             let ty = body.symbols[s].ty;
             let bytes = body.types.size_align(ty).map_or(0, |s| s.0);
-            if bytes > MAX_PRIVATE_BYTES {
+            if bytes > MAX_THREADS_OWN {
                 self.refuse(RefusalKind::LargePrivate(s), self.target);
             }
             support.value_type(ty, self.target);

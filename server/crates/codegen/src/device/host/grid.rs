@@ -37,10 +37,7 @@ impl Host<'_> {
             if d.strided {
                 let name = format!("{p}all_{a}");
                 tests.push(let_(&name, LONG_LONG, count));
-                let all = Term::Name(name);
-                let is_fewer = Term::binary(BinOp::Lt, all.clone(), most_blocks.clone());
-                let least = Term::head("Select", vec![is_fewer, all, most_blocks]);
-                tests.push(let_(&grid, LONG_LONG, least));
+                tests.push(let_(&grid, LONG_LONG, own_cells::least_of(Term::Name(name), most_blocks)));
                 // along the other axes there may be so many
                 left = left
                     .map(|left| own_cells::at_least_one(Term::binary(BinOp::Div, left, Term::name(&grid))));
