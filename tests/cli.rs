@@ -436,7 +436,11 @@ fn kernels_are_not_offloaded_again() {
     for which in [["--loop", "2"], ["--out", "new"]] {
         let output = folder.run(&["offload", which[0], which[1], "k.cu"]);
         assert_eq!(output.status.code(), Some(1));
-        assert!(err(&output).contains("Offloading starts from C files at this stage."), "{}", err(&output));
+        assert!(
+            err(&output).contains("Offloading starts from C files, and this one is read as CUDA."),
+            "{}",
+            err(&output)
+        );
     }
     assert_eq!(folder.names().len(), 1, "{:?}", folder.names());
 }

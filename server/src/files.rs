@@ -1,4 +1,4 @@
-//! Files in and out. What is written appears whole or not at all; what is read is UTF-8 or a sentence that says why not.
+//! Files in and out. What is written appears whole or not at all; what is no UTF-8 is read, and written again, as Latin-1.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,6 @@ pub enum InputError {
     Folder(PathBuf),
     #[error("{path} cannot be read: {reason}.")]
     Unreadable { path: PathBuf, reason: std::io::Error },
-    #[error("{path} is not UTF-8 (byte {at} begins no character). Convert it first, for example with `iconv -f LATIN1 -t UTF-8`.")]
-    NotUtf8 { path: PathBuf, at: usize },
     #[error("{path} is too large: {reason}")]
     TooLarge { path: PathBuf, reason: text::TextError },
     #[error("{0} is in no language that is known. {known} are, by extension and content.", known = languages())]
@@ -42,11 +40,36 @@ pub struct Input {
     pub name: String,
     pub text: Text,
     pub language: ide::Language,
-    /// What stood before the text: a byte order mark, which is no part of it, or nothing.
+    /// How the file is written again.
+    pub form: Form,
+}
+
+/// How characters stand in a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Encoding {
+    Utf8,
+    /// ISO 8859-1: each byte is the character of its number. Whatever the file's encoding is, a text that is read and written so
+    /// keeps its bytes, and programs of C name nothing that is no ASCII.
+    Latin1,
+}
+
+/// What of a file is no part of its text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Form {
+    /// What stood before the text: a byte order mark or nothing.
     pub mark: &'static str,
+    pub encoding: Encoding,
 }
 
 const MARK: &str = "\u{feff}";
+
+/// The characters of a file, a mark before them included.
+pub fn decoded(bytes: Vec<u8>) -> (String, Encoding) {
+    match String::from_utf8(bytes) {
+        Ok(text) => (text, Encoding::Utf8),
+        Err(e) => (e.as_bytes().iter().map(|&b| char::from(b)).collect(), Encoding::Latin1),
+    }
+}
 
 pub fn read(path: &Path) -> Result<Input, InputError> {
     let unreadable = |reason: std::io::Error| match reason.kind() {
@@ -57,8 +80,7 @@ pub fn read(path: &Path) -> Result<Input, InputError> {
         return Err(InputError::Folder(path.to_owned()));
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
-    let content = String::from_utf8(bytes)
-        .map_err(|e| InputError::NotUtf8 { path: path.to_owned(), at: e.utf8_error().valid_up_to() })?;
+    let (content, encoding) = decoded(bytes);
     let (mark, content) = match content.strip_prefix(MARK) {
         Some(rest) => (MARK, rest),
         None => ("", content.as_str()),
@@ -72,7 +94,7 @@ pub fn read(path: &Path) -> Result<Input, InputError> {
             None => InputError::Language(path),
         }
     })?;
-    Ok(Input { path: path.to_owned(), name, text, language, mark })
+    Ok(Input { path: path.to_owned(), name, text, language, form: Form { mark, encoding } })
 }
 
 /// What may stand where a file is to be written.
@@ -94,11 +116,30 @@ pub fn unmade(folder: &Path, why: &std::io::Error) -> anyhow::Error {
     anyhow::anyhow!("the folder {place} cannot be made: {why}. Name one that can, or make it first.")
 }
 
+/// Writes a file of the user's in the form that it had. `content`: with its mark.
+pub fn rewrite(path: &Path, content: &str, form: Form) -> std::io::Result<()> {
+    let byte = |c: char| u8::try_from(u32::from(c)).ok();
+    match form.encoding {
+        Encoding::Utf8 => write(path, content, Existing::Replace),
+        Encoding::Latin1 => match content.chars().map(byte).collect::<Option<Vec<u8>>>() {
+            Some(bytes) => write_bytes(path, &bytes, Existing::Replace),
+            None => Err(std::io::Error::new(
+                std::io::ErrorKind::InvalidData,
+                "it is not UTF-8, and what is to be written has characters that Latin-1 does not have",
+            )),
+        },
+    }
+}
+
 /// Writes a file through a temporary one beside it.
 pub fn write(path: &Path, content: &str, existing: Existing) -> std::io::Result<()> {
+    write_bytes(path, content.as_bytes(), existing)
+}
+
+fn write_bytes(path: &Path, content: &[u8], existing: Existing) -> std::io::Result<()> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut temporary = tempfile::Builder::new().prefix(".warpwright-").tempfile_in(folder)?;
-    temporary.write_all(content.as_bytes())?;
+    temporary.write_all(content)?;
     // temporary files are private; what is written for the user is as readable as what it replaces
     let permissions = match std::fs::metadata(path) {
         Ok(old) => Some(old.permissions()),
@@ -144,6 +185,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_utf_8_keeps_its_bytes() -> anyhow::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("latin.c");
+        let bytes = b"int x; // caf\xe9 \xe2\x82 \x9f\n";
+        std::fs::write(&path, bytes)?;
+        let input = read(&path)?;
+        assert_eq!(input.form, Form { mark: "", encoding: Encoding::Latin1 });
+        rewrite(&path, &format!("{}int y;\n", input.text), input.form)?;
+        assert_eq!(std::fs::read(&path)?, [&bytes[..], b"int y;\n"].concat());
+        let why = rewrite(&path, "// \u{20ac}", input.form).err().map(|e| e.to_string());
+        assert!(why.is_some_and(|w| w.contains("Latin-1 does not have")));
+        Ok(())
+    }
+
+    #[test]
     fn refusals_say_what_to_do() -> anyhow::Result<()> {
         let folder = tempfile::tempdir()?;
         let file = |name: &str, bytes: &[u8]| -> anyhow::Result<String> {
@@ -151,7 +207,6 @@ mod tests {
             std::fs::write(&path, bytes)?;
             Ok(read(&path).err().map(|e| e.to_string()).unwrap_or_default())
         };
-        assert!(file("latin.c", b"// caf\xe9\n")?.contains("iconv"));
         assert!(file("notes.txt", b"hello\n")?.contains("no language"));
         let hip = file("a.hip", b"__global__ void k(int *a) {}\n")?;
         assert!(hip.contains("not read") && hip.contains("CUDA (.cu) and give `--target hip`"), "{hip}");

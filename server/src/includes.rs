@@ -271,8 +271,7 @@ fn read(path: &Path) -> Option<String> {
     if !metadata.is_file() || metadata.len() > MAX_BYTES {
         return None;
     }
-    let bytes = std::fs::read(path).ok()?;
-    Some(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
+    Some(crate::files::decoded(std::fs::read(path).ok()?).0)
 }
 
 /// Where one document's headers are looked for.

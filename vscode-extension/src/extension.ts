@@ -23,6 +23,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       if (change.affectsConfiguration("warpwright.trace.server")) trace.refresh();
       if (change.affectsConfiguration("warpwright.server.path")) void running.restart();
     }),
+    vscode.window.onDidChangeActiveTextEditor(() => status.refresh()),
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
       status.refresh();
       void running.restart();

@@ -13,12 +13,17 @@ export interface Shown {
   readonly severity: "normal" | "warning" | "error";
 }
 
-export function shown(state: ServerState, trusted: boolean): Shown {
+/** `notRead`: the language of the document that is looked at, if Warpwright reads none of it. */
+export function shown(state: ServerState, trusted: boolean, notRead?: string): Shown {
   switch (state.kind) {
     case "starting":
       return { text: "$(loading~spin) Warpwright", tooltip: "Warpwright is starting.", severity: "normal" };
     case "running": {
       const version = state.version === "" ? "" : ` ${state.version}`;
+      if (notRead !== undefined) {
+        const tooltip = `Warpwright does not read ${notRead} yet: nothing is said of this document. Click for the menu.`;
+        return { text: `$(circle-slash) Warpwright: no ${notRead}`, tooltip, severity: "normal" };
+      }
       const trust = trusted ? "" : " This folder is not trusted: kernels are not run.";
       return { text: "$(zap) Warpwright", tooltip: `Warpwright${version} is running.${trust} Click for the menu.`, severity: "normal" };
     }

@@ -1,6 +1,7 @@
 // The item in the status bar: a state, and a click that opens the menu.
 
 import * as vscode from "vscode";
+import { NOT_READ } from "./documents";
 import { shown, type ServerState } from "./state";
 
 export class Status implements vscode.Disposable {
@@ -28,7 +29,7 @@ export class Status implements vscode.Disposable {
   }
 
   #draw(): void {
-    const { text, tooltip, severity } = shown(this.#state, vscode.workspace.isTrusted);
+    const { text, tooltip, severity } = shown(this.#state, vscode.workspace.isTrusted, NOT_READ[vscode.window.activeTextEditor?.document.languageId ?? ""]);
     this.#item.text = text;
     this.#item.tooltip = tooltip;
     this.#item.accessibilityInformation = { label: tooltip };

@@ -76,7 +76,7 @@ describe("crashes", () => {
 describe("documents", () => {
   test("files and unsaved documents of every language", () => {
     const filters = documentFilters();
-    for (const language of ["c", "cpp", "cuda-cpp", "cuda", "csharp"])
+    for (const language of ["c", "cpp", "cuda-cpp", "cuda"])
       for (const scheme of ["file", "untitled"]) assert.ok(filters.some((f) => f.language === language && f.scheme === scheme), `${language} ${scheme}`);
   });
 });
@@ -90,6 +90,7 @@ describe("the rest", () => {
   test("every state has its words", () => {
     assert.match(shown({ kind: "running", version: "0.1.0" }, true).tooltip, /0\.1\.0 is running/);
     assert.match(shown({ kind: "running", version: "" }, false).tooltip, /not trusted/);
+    assert.match(shown({ kind: "running", version: "" }, true, "C#").tooltip, /does not read C# yet/);
     assert.equal(shown({ kind: "crashed", restarting: false }, true).severity, "error");
     assert.equal(shown({ kind: "crashed", restarting: true }, true).severity, "warning");
     assert.equal(shown({ kind: "missing", message: "no server" }, true).tooltip, "no server");

@@ -45,7 +45,7 @@ pub fn run(args: &TransformArgs) -> anyhow::Result<Done> {
         _ => anyhow::bail!("name a transformation and a file: warpwright transform NAME --loop LINE FILE"),
     };
     let input = files::read(file)?;
-    let (file_name, mark) = (input.name.clone(), input.mark);
+    let (file_name, form) = (input.name.clone(), input.form);
     let memo = ide::Memo::new();
     let reader = args.source.reader(std::slice::from_ref(&input.path));
     let report = reader.analyze(input, &memo)?;
@@ -97,8 +97,8 @@ pub fn run(args: &TransformArgs) -> anyhow::Result<Done> {
             return Ok(Done::Found);
         }
     };
-    let text = format!("{mark}{}", done.text);
-    put(&mut told, &text, file, &file_name, (args.out.as_deref(), args.in_place))?;
+    let text = format!("{}{}", form.mark, done.text);
+    put(&mut told, &text, file, (&file_name, form), (args.out.as_deref(), args.in_place))?;
     told.note(&format!("{}. {}", done.title, done.checked));
     told.answer(|written| wire::Transformation {
         title: Some(done.title),

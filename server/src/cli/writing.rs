@@ -159,7 +159,7 @@ pub fn put(
     told: &mut Told,
     text: &str,
     file: &Path,
-    file_name: &str,
+    (file_name, form): (&str, files::Form),
     (out, in_place): (Option<&Path>, bool),
 ) -> anyhow::Result<()> {
     let path = match (out, in_place) {
@@ -173,7 +173,7 @@ pub fn put(
     if !in_place && same_file(&path, file) {
         anyhow::bail!("{} is the original. Name another folder, or say --in-place.", path.display());
     }
-    files::write(&path, text, Existing::Replace).map_err(|e| files::unwritten(&path, &e))?;
+    files::rewrite(&path, text, form).map_err(|e| files::unwritten(&path, &e))?;
     told.wrote(&path, text)
 }
 

@@ -59,7 +59,7 @@ impl Written {
         if entry.source != absolute(source) {
             return Some(format!("{} was written for {}. {elsewhere}", path.display(), entry.source));
         }
-        let same = String::from_utf8(old).is_ok_and(|text| hash(&text) == entry.hash);
+        let same = hash(&files::decoded(old).0) == entry.hash;
         (!same).then(|| format!("{} was changed after it was written. {elsewhere}", path.display()))
     }
 

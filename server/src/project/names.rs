@@ -168,7 +168,7 @@ pub fn read(path: &Path) -> Option<String> {
     if !metadata.is_file() || metadata.len() > FILE_BYTES {
         return None;
     }
-    let text = String::from_utf8(std::fs::read(path).ok()?).ok()?;
+    let (text, _) = files::decoded(std::fs::read(path).ok()?);
     Some(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned))
 }
 

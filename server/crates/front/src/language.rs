@@ -22,12 +22,14 @@ use crate::api::{Edit, Options, Unit};
 pub struct Language(&'static Row);
 
 /// All languages, as messages list them.
-pub static LANGUAGES: [Language; 3] = [Language::C, Language::CSharp, Language::Cuda];
+pub static LANGUAGES: [Language; 4] = [Language::C, Language::Cpp, Language::CSharp, Language::Cuda];
 
 #[allow(non_upper_case_globals)] // they read as the names they are
 impl Language {
     /// C11 with common GNU spellings.
     pub const C: Language = Language::of(&crate::c::row::ROW);
+    /// C++ of hosts, as far as its C subset goes.
+    pub const Cpp: Language = Language::of(&crate::cpp::ROW);
     /// C#; recognised, not lowered yet.
     pub const CSharp: Language = Language::of(&crate::csharp::ROW);
     /// CUDA C++, as far as its C subset goes.
@@ -268,7 +270,7 @@ impl fmt::Debug for Memo {
 }
 
 /// The language of a document by extension and content; the editor's `language_id` decides only where those do not.
-/// `.cpp`, `.cc` and `.h` are C unless they hold CUDA.
+/// `.cpp`, `.cc` and `.h` are C++ and C unless they hold CUDA.
 pub fn detect(path: &str, language_id: Option<&str>, text: &str) -> Option<Language> {
     detect_among(&LANGUAGES, path, language_id, text)
 }

@@ -10,6 +10,7 @@
 
 mod api;
 mod c;
+mod cpp;
 mod csharp;
 mod cuda;
 mod language;

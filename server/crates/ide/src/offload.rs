@@ -14,7 +14,7 @@ use crate::function_view::{line_column, FunctionView};
 use crate::host_pages::HostPages;
 use crate::lints::is_parallel;
 use crate::optimize::optimized;
-use crate::plans::{with_plan_at, NoKernel, OffloadSite, IN_A_MACRO, NOT_FROM_C};
+use crate::plans::{not_from_c, with_plan_at, NoKernel, OffloadSite, IN_A_MACRO};
 use crate::region_plan::with_region;
 use crate::units::{units, Unit};
 use crate::words;
@@ -105,7 +105,7 @@ pub enum Refused {
 pub fn offload(ask: &Ask, findings: &Findings, which: &Which) -> Result<Offloaded, Refused> {
     let doc = &ask.doc;
     if !doc.language().offloads {
-        return Err(Refused::Because(NOT_FROM_C.to_owned()));
+        return Err(Refused::Because(not_from_c(doc)));
     }
     if let Which::Lines(lines) = which {
         if let Some(line) = lines.iter().find(|&&l| findings.on_line(l).is_none()) {

@@ -31,7 +31,9 @@ pub(crate) const GENERATED: &str =
     "This loop belongs to an offload that was made before; undo that to make it again.";
 
 /// Why loops in other languages are left alone.
-pub(crate) const NOT_FROM_C: &str = "Offloading starts from C files at this stage.";
+pub(crate) fn not_from_c(doc: &Doc) -> String {
+    format!("Offloading starts from C files, and this one is read as {}.", doc.language().title)
+}
 
 /// Why a loop that a macro (or an included file) brings is not touched: the same text stands wherever that is used.
 pub(crate) const IN_A_MACRO: &str = "The loop comes out of a macro, where no edit can be made.";
@@ -367,7 +369,7 @@ impl NoKernel {
             NoKernel::NotParallel => hints::sentence(view, id),
             NoKernel::Generated => GENERATED.to_owned(),
             NoKernel::InMacro => IN_A_MACRO.to_owned(),
-            NoKernel::Language => NOT_FROM_C.to_owned(),
+            NoKernel::Language => not_from_c(view.doc),
             NoKernel::Region => crate::regions::refusal(view, id).unwrap_or_default(),
             // the new host text is a part of the program, and would get the program's
             NoKernel::OwnLibrary(own) => format!(

@@ -112,7 +112,12 @@ pub fn analyze(text: &str) -> Analyzed {
 
 /// The same with macros and headers of one's own.
 pub fn analyze_with(text: &str, options: &Options) -> Analyzed {
-    let parsed = front::Parsed::parse(Language::C, text);
+    analyze_in(Language::C, text, options)
+}
+
+/// The same in another language.
+pub fn analyze_in(language: Language, text: &str, options: &Options) -> Analyzed {
+    let parsed = front::Parsed::parse(language, text);
     let unit = front::lower(&parsed, options, &mut front::Memo::new());
     let mut loops = Vec::new();
     let mut facts = Vec::new();

@@ -9,7 +9,7 @@ use super::super::{note, rules, Done};
 use super::OffloadArgs;
 use crate::contract::{check, named, offloaded_loop, sentence, FileReport, VERSION};
 use crate::diff::unified;
-use crate::files::{self, Existing};
+use crate::files;
 
 /// What came of a file.
 pub struct One {
@@ -39,7 +39,7 @@ pub fn offload(
     told: &mut Told,
 ) -> anyhow::Result<One> {
     let input = files::read(file)?;
-    let (name, mark) = (input.name.clone(), input.mark);
+    let (name, form) = (input.name.clone(), input.form);
     let mut report = reader.analyze(input, memo)?;
     report.ask = report.ask.with_pages(&rules::pages_near(file)?);
     let which = which(args);
@@ -59,10 +59,10 @@ pub fn offload(
         }
     };
     let (done, checks) = done;
-    let host_text = format!("{mark}{}", done.host);
+    let host_text = format!("{}{}", form.mark, done.host);
     let mut diff = None;
     if args.diff {
-        let old = format!("{mark}{}", report.doc.text());
+        let old = format!("{}{}", form.mark, report.doc.text());
         let mut all = unified(Some(&old), &host_text, &named(file));
         for f in &done.edit.create {
             all += &unified(None, &f.text, &named(&folder.join(&f.name)));
@@ -72,7 +72,7 @@ pub fn offload(
     } else if args.in_place {
         // kernels first: a host file without its kernels would not link; beside the original stand the user's own files
         put_new(told, &folder, &done.edit.create, false)?;
-        files::write(&host, &host_text, Existing::Replace).map_err(|e| files::unwritten(&host, &e))?;
+        files::rewrite(&host, &host_text, form).map_err(|e| files::unwritten(&host, &e))?;
         told.wrote(&host, &host_text)?;
     } else {
         std::fs::create_dir_all(&folder).map_err(|e| files::unmade(&folder, &e))?;
@@ -83,7 +83,7 @@ pub fn offload(
             );
         }
         let new = New { name: &name, text: &host_text };
-        put_in_folder(told, &folder, file, &done, &new, &report.findings)?;
+        put_in_folder(told, &folder, file, &done, (&new, form), &report.findings)?;
         told.wrote(&host, &host_text)?;
     }
     let checks = say(args, file, &report, &which, (&done, checks), told)?;
@@ -191,7 +191,7 @@ fn put_in_folder(
     folder: &Path,
     source: &Path,
     done: &ide::Offloaded,
-    host: &New,
+    (host, form): (&New, files::Form),
     findings: &ide::Findings,
 ) -> anyhow::Result<()> {
     let mut written = Written::of(folder);
@@ -224,5 +224,5 @@ fn put_in_folder(
     written.save(folder)?;
     put_new(told, folder, &done.edit.create, true)?;
     let path = folder.join(host.name);
-    files::write(&path, host.text, Existing::Replace).map_err(|e| files::unwritten(&path, &e))
+    files::rewrite(&path, host.text, form).map_err(|e| files::unwritten(&path, &e))
 }

@@ -56,7 +56,7 @@ pub fn run(args: &ApplyArgs) -> anyhow::Result<Done> {
     let mut set = set(file.parent().unwrap_or(Path::new("")), &args.pages)?;
     set.judge(Some(&Prover { cancel: &base::CancelToken::new() }));
     let input = files::read(file)?;
-    let (file_name, mark) = (input.name.clone(), input.mark);
+    let (file_name, form) = (input.name.clone(), input.form);
     let memo = ide::Memo::new();
     let reader = args.source.reader(std::slice::from_ref(&input.path));
     let report = reader.analyze(input, &memo)?;
@@ -91,7 +91,7 @@ pub fn run(args: &ApplyArgs) -> anyhow::Result<Done> {
     if args.explain_in_kernel {
         done.explain_in_kernels();
     }
-    let text = format!("{mark}{}", done.text);
+    let text = format!("{}{}", form.mark, done.text);
     match (&args.out, args.in_place) {
         (None, false) => {
             told.text(&file_name, "", &text)?;
@@ -109,7 +109,7 @@ pub fn run(args: &ApplyArgs) -> anyhow::Result<Done> {
                 std::fs::create_dir_all(&folder).map_err(|e| files::unmade(&folder, &e))?;
             }
             put_new(&mut told, &folder, &done.edit.create, args.replace)?;
-            put(&mut told, &text, file, &file_name, (args.out.as_deref(), args.in_place))?;
+            put(&mut told, &text, file, (&file_name, form), (args.out.as_deref(), args.in_place))?;
         }
     }
     if args.explain {

@@ -147,12 +147,14 @@ fn assignment(body: &Body, t: TermId, place: TermId, value: TermId) -> Option<Up
         Op::Call => {
             let a = body.args(value);
             let f = body.as_symbol(*a.first()?)?;
-            if a.len() != 3 || !is_pure_callee(body, f) {
+            let name = &*body.symbols[f].name;
+            let of_cpp = body.library.contains(&f) && matches!(name, "min" | "max");
+            if a.len() != 3 || !of_cpp && !is_pure_callee(body, f) {
                 return None;
             }
-            let op = match &*body.symbols[f].name {
-                "fmin" | "fminf" => ReductionOp::Min,
-                "fmax" | "fmaxf" => ReductionOp::Max,
+            let op = match name {
+                "fmin" | "fminf" | "min" => ReductionOp::Min,
+                "fmax" | "fmaxf" | "max" => ReductionOp::Max,
                 _ => return None,
             };
             let (own, other) = if body.same(a[1], place) { (a[1], a[2]) } else { (a[2], a[1]) };

@@ -42,6 +42,8 @@ pub(crate) fn library_effect(name: &str) -> Option<LibraryEffect> {
     let fresh = |e: LibraryEffect| LibraryEffect { returns: LibraryResult::Fresh, ..e };
     let trouble = |k| LibraryEffect { trouble: Some(k), ..LibraryEffect::default() };
     Some(match name {
+        // CUDA's own, and `std::`'s; C has none.
+        "min" | "max" => LibraryEffect::default(),
         // 7.24, strings and memory.
         "memcpy" | "memmove" | "strcpy" | "strncpy" => first(memory(0b10, 0b01)),
         "strcat" | "strncat" => first(memory(0b11, 0b01)),

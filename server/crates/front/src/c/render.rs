@@ -404,11 +404,14 @@ impl<'a> Render<'a, '_> {
                 }
                 self.keep(k)
             }
-            _ if self.dialect.device.is_some() => match self.cuda_word(k, text, token) {
-                Some(next) => next,
-                None => self.name(k, text),
-            },
-            _ => self.name(k, text),
+            _ => {
+                let cuda = self.dialect.device.and_then(|_| self.cuda_word(k, text, token));
+                let cpp = || if self.dialect.cpp { self.cpp_word(k, text) } else { None };
+                match cuda.or_else(cpp) {
+                    Some(next) => next,
+                    None => self.name(k, text),
+                }
+            }
         }
     }
 
@@ -455,6 +458,20 @@ impl<'a> Render<'a, '_> {
         self.put(k, Some(TYPE), Some(text.into()))
     }
 
+    fn cpp_word(&mut self, k: usize, text: &'a str) -> Option<usize> {
+        Some(match text {
+            "extern" if self.tokens.get(k + 1).is_some_and(|t| t.kind == Kind::Str) => k + 2,
+            "static_cast" | "reinterpret_cast" | "const_cast" | "dynamic_cast" | "template" | "class"
+            | "namespace" | "operator" | "new" | "delete" | "throw" | "try" | "catch" | "this"
+            | "typename" | "using" | "decltype" | "virtual" | "friend" => {
+                self.gap(k, RejectKind::Foreign, &format!("`{text}` belongs to C++, which is not followed"))
+            }
+            // the initialiser says which
+            "auto" => self.put(k, Some(TYPE), Some(text.into())),
+            _ => return None,
+        })
+    }
+
     fn cuda_word(&mut self, k: usize, text: &'a str, token: &PToken) -> Option<usize> {
         Some(match text {
             "__global__" => {
@@ -478,14 +495,6 @@ impl<'a> Render<'a, '_> {
                 end
             }
             "__shared__" | "__constant__" | "__managed__" => self.put(k, Some(SPACE), Some(text.into())),
-            "extern" if self.tokens.get(k + 1).is_some_and(|t| t.kind == Kind::Str) => k + 2,
-            "static_cast" | "reinterpret_cast" | "const_cast" | "dynamic_cast" | "template" | "class"
-            | "namespace" | "operator" | "new" | "delete" | "throw" | "try" | "catch" | "this"
-            | "typename" | "using" | "decltype" | "virtual" | "friend" => {
-                self.gap(k, RejectKind::Foreign, &format!("`{text}` belongs to C++, which is not followed"))
-            }
-            // the initialiser says which
-            "auto" => self.put(k, Some(TYPE), Some(text.into())),
             // `make_float2(a, b)` is what the constructor `float2(a, b)` would be
             _ if self.text(k + 1) == "(" && text.strip_prefix("make_").is_some_and(is_vector) => {
                 self.put(k, Some(VECTOR_CALL), text.strip_prefix("make_").map(Arc::from))

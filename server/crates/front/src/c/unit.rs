@@ -298,7 +298,7 @@ impl Walk<'_, '_> {
         next
     }
 
-    fn reject(&mut self, kind: RejectKind, reason: &str, span: Span) {
+    pub(crate) fn reject(&mut self, kind: RejectKind, reason: &str, span: Span) {
         if self.header.is_some() {
             return;
         }

@@ -7,6 +7,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use base::Span;
+use term::RejectKind;
+
 use crate::c::cut::Found;
 use crate::c::lex::Kind;
 use crate::c::pp::{Piece, Spliced};
@@ -74,9 +77,21 @@ impl Walk<'_, '_> {
         for c in cuts {
             f.pieces.push(Piece::Tokens(from..c.start));
             from = c.end;
+            self.tell_loops(c);
         }
         f.pieces.push(Piece::Tokens(from..all.end));
         Some(f)
+    }
+
+    /// Says that the loops of a function that is taken away are not read; of what runs on a device kernels speak.
+    fn tell_loops(&mut self, member: Range<usize>) {
+        let first = member.clone().find(|&j| matches!(self.token(j), "for" | "while" | "do"));
+        let is_device = member.clone().any(|j| matches!(self.token(j), "__device__" | "__global__"));
+        let ends =
+            first.and_then(|j| Some((self.tokens.get(j)?.start, self.tokens.get(member.end - 1)?.end)));
+        if let Some((start, end)) = ends.filter(|_| !is_device) {
+            self.reject(RejectKind::Foreign, "functions of classes are not followed", Span { start, end });
+        }
     }
 
     /// The index after the member at `k`, and whether it is to be taken away.

@@ -63,7 +63,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
 };
 
 /// `name < other` may begin a template's arguments unless the name is a variable's.
-fn quoted(piece: &Quoted<'_>) -> String {
+pub(crate) fn quoted(piece: &Quoted<'_>) -> String {
     let variables = piece.variables.iter().map(|word| format!("int {word};\n"));
     types(piece) + &variables.collect::<String>() + &function(piece)
 }

@@ -4,7 +4,7 @@
 //! What a gap may declare is named beside it ([`OPAQUE`]), so that a name from outside is never taken for it.
 
 use base::Span;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use term::RejectKind;
 
 use super::group::{member, Group, Member};
@@ -42,6 +42,7 @@ pub(crate) fn plain(
         expander,
         out: Vec::with_capacity(tokens.len()),
         groups: FxHashMap::default(),
+        made: FxHashSet::default(),
         closing: Vec::new(),
         parens: 0,
         outer: Vec::new(),
@@ -82,6 +83,8 @@ pub(super) struct Plain<'a, 'e> {
     expander: &'a mut Expander<'e>,
     out: Vec<PToken>,
     pub(super) groups: FxHashMap<&'a str, Group>,
+    /// Pointers to arrays of numbers that `new` made.
+    made: FxHashSet<&'a str>,
     /// Closing parentheses that are followed by one more.
     closing: Vec<usize>,
     /// Open parentheses since the last open brace, and those outside of each open brace.
@@ -377,10 +380,55 @@ impl<'a> Plain<'a, '_> {
                 end = e;
             }
         }
+        let (words, open) = (k + 1..end, end);
         while matches!(self.text(end), "(" | "[" | "{") {
             end = self.group(end);
         }
+        let plain = !words.is_empty() && words.clone().all(|j| TYPE_WORDS.contains(&self.text(j)));
+        let one_group = self.text(open) == "[" && self.group(open) == end && end > open + 2;
+        if plain && one_group && self.nested < MAX_NESTED {
+            return self.new_array(k, words, end);
+        }
         self.gap(k, end, "`new` of C++ is not followed")
+    }
+
+    /// `new double[n]` of numbers: `((double *)malloc(sizeof(double) * (n)))`.
+    fn new_array(&mut self, k: usize, words: std::ops::Range<usize>, end: usize) -> usize {
+        let declared = self.text(k.wrapping_sub(1)) == "=" && self.is_name(k.wrapping_sub(2));
+        if declared {
+            self.made.insert(self.text(k - 2));
+        }
+        self.put_words(k, "( (");
+        for j in words.clone() {
+            self.keep(j);
+        }
+        self.put_words(k, "* ) malloc ( sizeof (");
+        for j in words.clone() {
+            self.keep(j);
+        }
+        self.put_words(k, ") * (");
+        self.nested += 1;
+        let mut j = words.end + 1;
+        while j + 1 < end {
+            j = self.token(j).max(j + 1);
+        }
+        self.nested -= 1;
+        self.put_words(end - 1, ") ) )");
+        end
+    }
+
+    /// `delete[] t;` of what [`Plain::new_array`] made: `free(t);`.
+    pub(super) fn delete_array(&mut self, k: usize) -> Option<usize> {
+        let name = k + 3;
+        let is_ours =
+            self.text(k + 1) == "[" && self.text(k + 2) == "]" && self.made.contains(self.text(name));
+        if !is_ours || self.text(name + 1) != ";" {
+            return None;
+        }
+        self.put_words(k, "free (");
+        self.keep(name);
+        self.put_words(name + 1, ") ;");
+        Some(name + 2)
     }
 
     /// `static_cast<type>(x)` → `((type)(x))`.

@@ -101,6 +101,11 @@ impl<'a> Plain<'a, '_> {
         if let Some(next) = self.group_declaration(k) {
             return next;
         }
+        if self.text(k) == "delete" {
+            if let Some(next) = self.delete_array(k) {
+                return next;
+            }
+        }
         // another name of a namespace that is known without it
         if self.text(k) == "namespace" && self.text(k + 2) == "=" && self.text(k + 3) == "cooperative_groups"
         {

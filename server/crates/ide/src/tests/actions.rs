@@ -355,8 +355,8 @@ fn loops_of_cuda_documents_are_judged_but_not_offered() {
     assert_eq!(verdicts, ["independent"; 3]);
     let said: Vec<&str> = findings.diagnostics.iter().map(|d| &*d.message).collect();
     expect![[r#"
-        Marked for the GPU, and loop `i` is parallel. Offloading starts from C files at this stage.
-        Parallel: the iterations of loop `i` can be executed independently. Offloading starts from C files at this stage."#]]
+        Marked for the GPU, and loop `i` is parallel. Offloading starts from C files, and this one is read as CUDA.
+        Parallel: the iterations of loop `i` can be executed independently. Offloading starts from C files, and this one is read as CUDA."#]]
     .assert_eq(&said.join("\n"));
     let kinds: Vec<ActionKind> = actions(&crate::Ask::thorough(&doc), &findings, everywhere(&doc))
         .into_iter()
@@ -368,7 +368,7 @@ fn loops_of_cuda_documents_are_judged_but_not_offered() {
     assert_eq!(titles, ["Not offloaded: not a C file"]);
     for which in [Which::Marked, Which::Line(8)] {
         let refused = offload(&crate::Ask::thorough(&doc), &findings, &which).err();
-        let why = "Offloading starts from C files at this stage.";
+        let why = "Offloading starts from C files, and this one is read as CUDA.";
         assert_eq!(refused, Some(Refused::Because(why.to_owned())));
     }
 }

@@ -4,6 +4,7 @@
 mod actions;
 mod asks;
 mod costs;
+mod cpp;
 mod hover;
 mod incremental;
 mod kernel_hovers;

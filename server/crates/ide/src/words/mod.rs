@@ -21,7 +21,7 @@ use rustc_hash::FxHashSet;
 
 use crate::function_view::FunctionView;
 use crate::lints::parallel_inside;
-use crate::plans::{Back, Planned, Shared, NOT_FROM_C};
+use crate::plans::{not_from_c, Back, Planned, Shared};
 use crate::Related;
 use crate::{promises, restricts};
 
@@ -99,7 +99,7 @@ pub(crate) fn parallel(view: &FunctionView, id: LoopId) -> String {
     }
     text.push_str(&match l.mark {
         _ if in_kernel => String::new(),
-        _ if !view.can_offload() => format!(" {NOT_FROM_C}"),
+        _ if !view.can_offload() => format!(" {}", not_from_c(view.doc)),
         _ if !offer => refused.map_or(String::new(), |why| format!(" {}", why.words(view, id))),
         Some(_) => " Marked: apply \"Offload to GPU\" to rewrite it.".to_owned(),
         None => " Apply \"Offload to GPU\" to rewrite it.".to_owned(),

@@ -333,8 +333,11 @@ void ww_update(int update) {
     S->update_frame = FRAME;
 }
 static void updated(void) {
+    /* of what accumulates: `if ((t = e) > m) m = t` sets `t` where `m` is only compared, too */
     int wrote = 0;
-    for (int n = 0; n < S->pendings; n++) wrote |= S->pending[n].write;
+    for (int n = 0; n < S->pendings; n++)
+        for (int d = 0; d < S->update_depth && S->pending[n].write && !wrote; d++)
+            wrote = reduction(&S->levels[d], S->pending[n].at) >= 0;
     for (int n = 0; n < S->pendings; n++) {
         Access *a = &S->pending[n];
         for (unsigned b = 0; b < a->size; b++) {

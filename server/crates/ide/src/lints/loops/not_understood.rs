@@ -32,6 +32,23 @@ fn not_understood(ask: &Ask) -> Vec<(Span, Message)> {
             }
         }
     }
+    let device = ["__global__", "__device__"];
+    for item in doc.unit().items.iter().filter(|i| i.kind == ItemKind::Declarations) {
+        for reject in item.body.rejects() {
+            let span = reject.span.shifted(item.span.start);
+            let text = doc.slice(span);
+            // of kernels and what they call others speak
+            if !device.iter().any(|w| text.contains(w)) {
+                let first = first_loop(text).unwrap_or(0);
+                add(
+                    doc,
+                    Span::new(span.start as usize + first, span.end as usize),
+                    &reject.reason,
+                    &mut found,
+                );
+            }
+        }
+    }
     for reject in &doc.unit().rejects {
         add(doc, reject.span, &reject.reason, &mut found);
     }
@@ -40,7 +57,7 @@ fn not_understood(ask: &Ask) -> Vec<(Span, Message)> {
 
 fn add(doc: &Doc, span: Span, reason: &str, found: &mut Vec<(Span, Message)>) {
     let text = doc.slice(span);
-    if !mentions_loop(text) {
+    if first_loop(text).is_none() {
         return;
     }
     let first_line = text.lines().next().unwrap_or("").trim_end();
@@ -53,8 +70,9 @@ fn add(doc: &Doc, span: Span, reason: &str, found: &mut Vec<(Span, Message)>) {
     found.push((shown, Message { message, ..Message::default() }));
 }
 
-/// Whether a loop keyword occurs as a word.
-fn mentions_loop(text: &str) -> bool {
+/// Where a loop's keyword occurs as a word, first.
+fn first_loop(text: &str) -> Option<usize> {
     let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-    words.any(|w| matches!(w, "for" | "while" | "do" | "foreach"))
+    let word = words.find(|w| matches!(*w, "for" | "while" | "do" | "foreach"))?;
+    Some(word.as_ptr() as usize - text.as_ptr() as usize)
 }

@@ -1,0 +1,112 @@
+//! Documents of C++: loops that C could have are judged, others are said not to be read.
+
+use super::full;
+use crate::{Doc, Language, Options};
+
+/// Verdicts, or why there is none, line by line.
+fn said(code: &str) -> String {
+    let text = text::Text::new(code).expect("a small text");
+    let language = Doc::detect("host.cpp", None, &text).expect("C++");
+    assert_eq!(language, Language::Cpp);
+    let doc = Doc::open(language, "host.cpp", text, Options::default());
+    let findings = full(&doc);
+    let mut out: Vec<(u32, String)> =
+        findings.loops.iter().map(|l| (l.line(), l.report().verdict.to_owned())).collect();
+    for d in findings.diagnostics.iter().filter(|d| d.code == "not-understood") {
+        let reason = d.message.split_once('(').and_then(|m| m.1.split_once(").")).map_or("", |m| m.0);
+        let line = code[..d.span.start as usize].matches('\n').count() as u32 + 1;
+        out.push((line, format!("not read: {reason}")));
+    }
+    out.sort();
+    out.iter().map(|(line, what)| format!("{line}: {what}\n")).collect()
+}
+
+#[test]
+fn loops_over_arrays_are_judged() {
+    let said = said(
+        "#include <algorithm>
+namespace sim {
+void axpy(int n, double a, const double *x, double *__restrict y)
+{
+    for (int i = 0; i < n; ++i)
+        y[i] += a * x[i];
+}
+}
+void clamp(float *a, int n, float lo, float hi)
+{
+    for (auto i = 0; i < n; i++)
+        a[i] = std::min(std::max(a[i], lo), hi);
+}
+int greatest(const int *a, int n)
+{
+    int m = a[0];
+    for (int i = 1; i < n; i++)
+        m = std::max(m, a[i]);
+    return m;
+}
+void turn(double *a, int n)
+{
+    double *t = new double[n];
+    for (int i = 0; i < n; i++)
+        t[i] = a[i];
+    for (int i = 0; i < n; i++)
+        a[i] = t[n - 1 - i];
+    delete[] t;
+    for (int i = 1; i < n; i++)
+        a[i] += a[i - 1];
+}
+",
+    );
+    expect_test::expect![[r#"
+        5: independent
+        11: independent
+        17: reduction
+        24: independent
+        26: independent
+        29: sequential
+    "#]]
+    .assert_eq(&said);
+}
+
+#[test]
+fn what_is_not_read_is_said() {
+    let said = said(
+        "#include <vector>
+double norm(const std::vector<double> &v)
+{
+    double s = 0;
+    for (double x : v)
+        s += x * x;
+    return s;
+}
+class Grid {
+    double *u; int n;
+public:
+    int size() const { return n; }
+    void step(double dt)
+    {
+        for (int i = 1; i < n; i++)
+            u[i] *= dt;
+    }
+};
+template <typename T> void fill(T *a, int n, T v)
+{
+    for (int i = 0; i < n; i++)
+        a[i] = v;
+}
+struct Big { double d; Big(); Big &operator=(const Big &); };
+void copy(Big *a, const Big *b, int n)
+{
+    for (int i = 0; i < n; i++)
+        a[i] = b[i];
+}
+",
+    );
+    expect_test::expect![[r#"
+        5: not read: names with `::` are not followed
+        15: not read: functions of classes are not followed
+        21: not read: `fill` is a template: what its parameters stand for is not followed
+        27: unknown
+    "#]]
+    .assert_eq(&said);
+}
