@@ -146,14 +146,12 @@ fn exit_codes() {
 #[test]
 fn bad_input_is_told_what_to_do() {
     let folder = Folder::new();
-    folder.file("latin.c", b"/* caf\xe9 */\n");
     folder.file("notes.txt", "hello\n");
     folder.file("good.c", SAXPY);
     std::fs::create_dir(folder.0.path().join("sub")).expect("made");
     for (args, words) in [
         (vec!["analyze", "missing.c"], "does not exist"),
         (vec!["analyze", "sub"], "is a folder"),
-        (vec!["analyze", "latin.c"], "iconv"),
         (vec!["analyze", "notes.txt"], "no language"),
         (vec!["offload", "--loop", "1", "good.c"], "line 1"),
         (vec!["offload", "good.c"], "warpwright: offload"),
@@ -427,6 +425,19 @@ fn a_refusal_explains_and_writes_nothing() {
     assert_eq!(output.status.code(), Some(1));
     assert!(err(&output).contains("three.c: ") && err(&output).contains("`a`"), "{}", err(&output));
     assert_eq!(folder.names(), ["three.c"]);
+}
+
+#[test]
+fn a_file_that_is_not_utf_8_keeps_its_bytes() {
+    let folder = Folder::new();
+    let text = b"/* d\xe9j\xe0 */\nvoid f(int n, float *restrict a, const float *restrict b)\n{\n\
+                 // warpwright: offload\n    for (int i = 0; i < n; i++) /* \xe9t\xe9 */\n        a[i] = 2 * b[i];\n}\n";
+    folder.file("latin.c", text);
+    let output = folder.run(&["offload", "--in-place", "latin.c"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let written = std::fs::read(folder.0.path().join("latin.c")).expect("a file");
+    let has = |part: &[u8]| written.windows(part.len()).any(|w| w == part);
+    assert!(has(b"/* d\xe9j\xe0 */") && has(b"/* \xe9t\xe9 */") && has(b"_on_gpu("), "{written:?}");
 }
 
 #[test]

@@ -110,3 +110,19 @@ void copy(Big *a, const Big *b, int n)
     "#]]
     .assert_eq(&said);
 }
+
+#[test]
+fn what_is_not_read_is_said_once_for_each_reason() {
+    let method = "struct S { double *u; void f(int n); };\nvoid S::f(int n) { for (int i = 0; i < n; i++) u[i] = 0; }\n";
+    let template = |name: &str| {
+        format!("template <typename T> void {name}(T *a) {{ for (int i = 0; i < 4; i++) a[i] = 0; }}\n")
+    };
+    let code = [method, &template("f"), &template("g"), &template("h"), method].concat();
+    let text = text::Text::new(&code).expect("a small text");
+    let doc = Doc::open(Language::Cpp, "host.cpp", text, Options::default());
+    let findings = full(&doc);
+    let said: Vec<&str> = findings.diagnostics.iter().map(|d| &*d.message).collect();
+    expect_test::expect![[r#"
+        Loops here are not analyzed: this place was not understood (names with `::` are not followed). Nothing is said of them until it is written in a form that can be read. Nor are those on line 7.
+        Loops here are not analyzed: this place was not understood (`f` is a template: what its parameters stand for is not followed). Nothing is said of them until it is written in a form that can be read. Nor are those of 2 more places, the next on line 4."#]].assert_eq(&said.join("\n"));
+}

@@ -2,8 +2,9 @@
 
 use base::Span;
 use front::ItemKind;
+use term::RejectKind;
 
-use crate::function_view::in_full;
+use crate::function_view::{in_full, line_column};
 use crate::lints::{Find, Lint, Message};
 use crate::{Ask, Doc, Severity};
 
@@ -32,25 +33,42 @@ fn not_understood(ask: &Ask) -> Vec<(Span, Message)> {
             }
         }
     }
+    // what only C++ has is told once for each reason
+    let mut foreign: Vec<(&str, Vec<(Span, &str)>)> = Vec::new();
     let device = ["__global__", "__device__"];
-    for item in doc.unit().items.iter().filter(|i| i.kind == ItemKind::Declarations) {
-        for reject in item.body.rejects() {
-            let span = reject.span.shifted(item.span.start);
-            let text = doc.slice(span);
-            // of kernels and what they call others speak
-            if !device.iter().any(|w| text.contains(w)) {
-                let first = first_loop(text).unwrap_or(0);
-                add(
-                    doc,
-                    Span::new(span.start as usize + first, span.end as usize),
-                    &reject.reason,
-                    &mut found,
-                );
-            }
+    let items = doc.unit().items.iter().filter(|i| i.kind == ItemKind::Declarations);
+    let declared =
+        items.flat_map(|i| i.body.rejects().map(|r| (r.kind, &*r.reason, r.span.shifted(i.span.start))));
+    let of_file = doc.unit().rejects.iter().map(|r| (r.kind, &*r.reason, r.span));
+    for (kind, reason, span) in declared.chain(of_file) {
+        let text = doc.slice(span);
+        // of kernels and what they call others speak
+        let Some(first) = first_loop(text).filter(|_| !device.iter().any(|w| text.contains(w))) else {
+            continue;
+        };
+        if kind != RejectKind::Foreign {
+            add(doc, span, reason, &mut found);
+            continue;
+        }
+        let at = (Span::new(span.start as usize + first, span.end as usize), reason);
+        let key = reason.split_once("` is ").map_or(reason, |r| r.1);
+        match foreign.iter_mut().find(|f| f.0 == key) {
+            Some((_, all)) => all.push(at),
+            None => foreign.push((key, vec![at])),
         }
     }
-    for reject in &doc.unit().rejects {
-        add(doc, reject.span, &reject.reason, &mut found);
+    for (_, mut all) in foreign {
+        all.sort_by_key(|s| s.0.start);
+        let (first, rest) = (all[0], &all[1..]);
+        let next = rest.first().map(|s| line_column(doc, s.0.start).line);
+        let more = match (rest.len(), next) {
+            (1, Some(line)) => format!(" Nor are those on line {line}."),
+            (n, Some(line)) => format!(" Nor are those of {n} more places, the next on line {line}."),
+            _ => String::new(),
+        };
+        let known = found.len();
+        add(doc, first.0, first.1, &mut found);
+        found.iter_mut().skip(known).for_each(|f| f.1.message += &more);
     }
     found
 }
