@@ -413,8 +413,12 @@ fn a_long_document_is_shown_in_steps_that_only_add() {
             json!({"textDocument": {"uri": other, "version": 2}, "contentChanges": [change]}),
         );
         client.request("textDocument/codeLens", json!({"textDocument": {"uri": other}}));
-        let is_news =
-            |m: &Value| m["method"] == "textDocument/publishDiagnostics" && m["params"]["version"] == 2;
+        // of the other documents of the program there may be news, too
+        let is_news = |m: &Value| {
+            m["method"] == "textDocument/publishDiagnostics"
+                && m["params"]["version"] == 2
+                && m["params"]["uri"] == other
+        };
         let mut steps = vec![client.diagnostics(other, 2)];
         while client.inbox.iter().any(is_news) {
             steps.push(client.diagnostics(other, 2));

@@ -136,6 +136,8 @@ pub(crate) mod project {
     /// Files around a document that are looked through for names, and how far below the source root.
     pub(crate) const FILES: usize = 4000;
     pub(crate) const DEPTH: usize = 8;
+    /// Files and folders of whatever kind that are passed on the way.
+    pub(crate) const ENTRIES: usize = 100_000;
     /// Longer files are not looked at.
     pub(crate) const FILE_BYTES: u64 = 4 << 20;
     /// Files that are read for one document, and bytes of them.

@@ -17,8 +17,8 @@ use text::Text;
 
 use crate::includes::{absolute, Disk, Given};
 use crate::limits::project::{FILE_BYTES, KEPT, READ_BYTES, READ_FILES};
-use around::around;
 pub use around::is_linked;
+use around::{around, Below};
 use names::Names;
 
 /// The project index of a session.
@@ -35,7 +35,7 @@ pub struct Projects {
 struct State {
     roots: Vec<PathBuf>,
     /// The files below source roots, where nothing changes.
-    listed: HashMap<(PathBuf, ide::Language), Vec<PathBuf>>,
+    listed: HashMap<(PathBuf, ide::Language), Below>,
     read: HashMap<PathBuf, Read>,
     /// Counts the uses, so that files know when they were used last.
     uses: u64,
@@ -114,7 +114,7 @@ impl Projects {
     }
 
     /// The C files below a source root.
-    fn below(&self, root: &Path, language: ide::Language) -> Vec<PathBuf> {
+    fn below(&self, root: &Path, language: ide::Language) -> Below {
         if !self.is_fixed {
             return around::below(root, language);
         }

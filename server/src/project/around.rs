@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::includes::{children, Disk};
 use crate::limits::includes::ABOVE;
-use crate::limits::project::{DEPTH, FILES};
+use crate::limits::project::{DEPTH, ENTRIES, FILES};
 
 /// The files around a document, but for itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,11 +46,12 @@ pub fn around(
     disk: &Disk,
     (document, language): (&Path, ide::Language),
     roots: &[PathBuf],
-    below: impl FnOnce(&Path) -> Vec<PathBuf>,
+    below: impl FnOnce(&Path) -> Below,
 ) -> Option<Around> {
     let folder = document.parent()?;
     let is_ours = |f: &Path| is_linked(f, language);
     let root = root(folder, roots);
+    let mut is_cut = false;
     let (mut files, searched) = match disk.compiled_with(document) {
         Some(listed) => {
             let listed: Vec<PathBuf> = listed.into_iter().filter(|f| is_ours(f)).collect();
@@ -58,12 +59,16 @@ pub fn around(
             (listed, format!("the {count} files that `compile_commands.json` lists"))
         }
         None => {
-            let mut files = below(&root);
+            // below those there are everybody's files
+            let is_shared = is_shared(&root);
+            let mut files = if is_shared { Below::default() } else { below(&root) };
+            is_cut = files.is_cut;
             // the document's own folder comes first where there are too many
             let mut own: Vec<PathBuf> = children(folder).into_iter().filter(|f| is_ours(f)).collect();
-            own.append(&mut files);
+            own.append(&mut files.files);
             let name = root.file_name().map_or_else(|| "/".into(), |n| n.to_string_lossy().into_owned());
-            (own, format!("the {} files below the folder `{name}`", language.title))
+            let below = if is_shared { "in" } else { "below" };
+            (own, format!("the {} files {below} the folder `{name}`", language.title))
         }
     };
     files.retain(|f| f != document);
@@ -72,7 +77,7 @@ pub fn around(
         files.sort();
         files.dedup();
     }
-    let is_cut = near.len() + far.len() >= FILES;
+    is_cut |= near.len() + far.len() >= FILES;
     far.truncate(FILES.saturating_sub(near.len()));
     near.truncate(FILES);
     Some(Around { near, far, root, searched, is_cut })
@@ -84,37 +89,49 @@ pub fn is_linked(path: &Path, language: ide::Language) -> bool {
     extension.is_some_and(|e| language.linked.contains(&e))
 }
 
+/// Whether what lies directly in a folder belongs to nobody's project: the file system's root, what stands in it (`/tmp`), a home.
+fn is_shared(folder: &Path) -> bool {
+    let high = folder.parent().is_none_or(|p| p.parent().is_none());
+    high || std::env::home_dir().as_deref() == Some(folder)
+}
+
 fn root(folder: &Path, roots: &[PathBuf]) -> PathBuf {
-    let home = std::env::home_dir();
-    // what lies directly in these belongs to nobody's project
-    let shared = |f: &Path| f.parent().is_none_or(|p| p.parent().is_none()) || home.as_deref() == Some(f);
-    let asked = roots.iter().filter(|r| folder.starts_with(r) && !shared(r));
+    let asked = roots.iter().filter(|r| folder.starts_with(r) && !is_shared(r));
     if let Some(root) = asked.max_by_key(|r| r.as_os_str().len()) {
         return root.clone();
     }
-    let above = folder.ancestors().take(ABOVE).take_while(|f| !shared(f));
+    let above = folder.ancestors().take(ABOVE).take_while(|f| !is_shared(f));
     let signed = above.into_iter().find(|f| SIGNS.iter().any(|s| f.join(s).exists()));
     signed.unwrap_or(folder).to_owned()
 }
 
 /// The files of a language below a folder, in order.
-pub fn below(folder: &Path, language: ide::Language) -> Vec<PathBuf> {
-    let mut out = Vec::new();
-    add(folder, language, 0, &mut out);
-    out
+#[derive(Clone, Debug, Default)]
+pub struct Below {
+    pub files: Vec<PathBuf>,
+    /// Not all of the folder was looked at.
+    pub is_cut: bool,
 }
 
-fn add(folder: &Path, language: ide::Language, depth: usize, out: &mut Vec<PathBuf>) {
+/// Lists them.
+pub fn below(folder: &Path, language: ide::Language) -> Below {
+    let (mut files, mut left) = (Vec::new(), ENTRIES);
+    add(folder, language, 0, &mut left, &mut files);
+    Below { files, is_cut: left == 0 }
+}
+
+fn add(folder: &Path, language: ide::Language, depth: usize, left: &mut usize, out: &mut Vec<PathBuf>) {
     for path in children(folder) {
-        if out.len() >= FILES {
+        if out.len() >= FILES || *left == 0 {
             return;
         }
+        *left -= 1;
         let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         let Ok(kind) = path.symlink_metadata().map(|m| m.file_type()) else { continue };
         // a link may lead in a circle
         if kind.is_dir() {
             if depth < DEPTH && !name.starts_with('.') && !NO_SOURCES.contains(&&*name) {
-                add(&path, language, depth + 1, out);
+                add(&path, language, depth + 1, left, out);
             }
         } else if is_linked(&path, language) {
             out.push(path);
@@ -125,6 +142,17 @@ fn add(folder: &Path, language: ide::Language, depth: usize, out: &mut Vec<PathB
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobody_looks_below_the_root_of_the_file_system() {
+        let disk = Disk::default();
+        let c = ide::Doc::detect("a.c", None, &text::Text::empty()).expect("a language");
+        let below = |f: &Path| -> Below { panic!("looked below {}", f.display()) };
+        for document in ["/third.c", "/srv/third.c"] {
+            let found = around(&disk, (Path::new(document), c), &[], below).expect("a folder");
+            assert!(found.far.is_empty() && found.searched.starts_with("the C files in the folder"));
+        }
+    }
 
     #[test]
     fn the_folder_the_root_and_the_build_description_say_what_the_program_is() -> anyhow::Result<()> {
