@@ -406,7 +406,12 @@ impl Called<'_> {
 /// What a call does, or the obstacle it is.
 pub(crate) fn call<'p>(body: &Body, program: &'p dyn Callees, t: TermId) -> Result<Called<'p>, ObstacleKind> {
     let Some(f) = body.callee(t) else {
-        return Err(ObstacleKind::IndirectCall);
+        // a function of a class, say
+        let is_read = |&c: &TermId| !body.walk(c).any(|x| matches!(body.op(x), Op::Reject(_)));
+        return Err(match body.args(t).first().is_none_or(is_read) {
+            true => ObstacleKind::IndirectCall,
+            false => ObstacleKind::NotUnderstood,
+        });
     };
     if !matches!(body.symbols[f].storage, Storage::Function | Storage::Undeclared | Storage::Builtin) {
         return Err(ObstacleKind::IndirectCall);

@@ -191,7 +191,11 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
     }
     match &obstacle.kind {
         ObstacleKind::NotUnderstood => {
-            let reason = match view.body().op(obstacle.term) {
+            // in a call it may be the function's name that was not understood
+            let is_call = *view.body().op(obstacle.term) == Op::Call;
+            let parts = view.body().walk(obstacle.term).take(if is_call { usize::MAX } else { 1 });
+            let rejected = parts.map(|t| view.body().op(t)).find(|op| matches!(op, Op::Reject(_)));
+            let reason = match rejected.unwrap_or(view.body().op(obstacle.term)) {
                 Op::Reject(r) => format!(
                     "line {line} was not understood ({})",
                     in_full(&view.body().reject(*r).reason)
