@@ -13,6 +13,7 @@ mod group;
 mod items;
 mod members;
 pub(crate) mod plain;
+mod references;
 mod statements;
 pub(crate) mod templates;
 

@@ -42,6 +42,7 @@ pub(crate) fn plain(
         expander,
         out: Vec::with_capacity(tokens.len()),
         groups: FxHashMap::default(),
+        refs: Vec::new(),
         made: FxHashSet::default(),
         closing: Vec::new(),
         parens: 0,
@@ -83,6 +84,8 @@ pub(super) struct Plain<'a, 'e> {
     expander: &'a mut Expander<'e>,
     out: Vec<PToken>,
     pub(super) groups: FxHashMap<&'a str, Group>,
+    /// References, with how many braces are open around each.
+    refs: Vec<(&'a str, usize)>,
     /// Pointers to arrays of numbers that `new` made.
     made: FxHashSet<&'a str>,
     /// Closing parentheses that are followed by one more.
@@ -107,7 +110,7 @@ impl<'a> Plain<'a, '_> {
         self.is_ident(k) && !is_keyword(self.text(k))
     }
 
-    fn keep(&mut self, k: usize) -> usize {
+    pub(super) fn keep(&mut self, k: usize) -> usize {
         if let Some(t) = self.tokens.get(k) {
             self.out.push(t.clone());
         }
@@ -233,6 +236,8 @@ impl<'a> Plain<'a, '_> {
             "}" => {
                 self.depth = self.depth.saturating_sub(1);
                 self.parens = self.outer.pop().unwrap_or(0);
+                let depth = self.depth;
+                self.refs.retain(|r| r.1 <= depth);
             }
             "(" => self.parens += 1,
             ")" => self.parens = self.parens.saturating_sub(1),
@@ -280,6 +285,13 @@ impl<'a> Plain<'a, '_> {
         }
         if !self.is_ident(k) && text != "::" {
             return self.keep(k);
+        }
+        let member = matches!(before, "." | "->" | "::") || self.text(k + 1) == "::";
+        if !member && self.refs.iter().any(|r| r.0 == text) {
+            self.put_words(k, "( *");
+            self.keep(k);
+            self.put(k, ")");
+            return k + 1;
         }
         if CASTS.contains(&text) && self.text(k + 1) == "<" {
             return self.cast(k);
@@ -365,6 +377,11 @@ impl<'a> Plain<'a, '_> {
             }
         }
         self.keep(k)
+    }
+
+    /// From here to the end of the block the name is a reference's.
+    pub(super) fn refer(&mut self, name: &'a str) {
+        self.refs.push((name, self.depth));
     }
 
     fn is_lambda(&self, k: usize, before: &str) -> bool {
@@ -539,7 +556,7 @@ impl<'a> Plain<'a, '_> {
     }
 
     /// Whether an identifier cannot name a type.
-    fn is_value(&self, k: usize) -> bool {
+    pub(super) fn is_value(&self, k: usize) -> bool {
         let text = self.text(k);
         !TYPE_WORDS.contains(&text) && text != "void" && !(self.is_type)(text) && !is_keyword(text)
     }

@@ -101,6 +101,9 @@ impl<'a> Plain<'a, '_> {
         if let Some(next) = self.group_declaration(k) {
             return next;
         }
+        if let Some(next) = self.reference(k) {
+            return next;
+        }
         if self.text(k) == "delete" {
             if let Some(next) = self.delete_array(k) {
                 return next;
