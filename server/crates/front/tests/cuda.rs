@@ -127,12 +127,11 @@ fn statements_of_cpp_are_one_gap_each_and_their_names_are_unknown() {
   Reject(Foreign,\"templates of C++ are not followed\")
   Reject(Foreign,\"a loop over a range of C++ is not followed\")
   Assignment(n,n+1)
-  [Reject(Foreign,\"`auto` with a reference or pointer is not followed\"),Assignment(Reject(Unsupported,\"the declaration of `n` was not understood\"),2)]
+  [DeclarationAssignment(n,`?*`,AddressOf(ArrayElement(Reject(Unsupported,\"the declaration of `v` was not understood\"),0))),Assignment(Deref(n),2)]
   Assignment(n,3)
 ! Foreign at `std::vector<int> v(n);`: templates of C++ are not followed
 ! Foreign at `for (auto &x : v) x = 1;`: a loop over a range of C++ is not followed
-! Foreign at `auto &n = v[0];`: `auto` with a reference or pointer is not followed
-! Unsupported at `n`: the declaration of `n` was not understood",
+! Unsupported at `v`: the declaration of `v` was not understood",
     );
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Foreign {
     names: Vec<Arc<str>>,
 }
 
+const REFERENCES: &str = "references of C++ are not followed in a function's header";
+
 /// The word that says what an item is.
 fn first_word<'t>(first: &'t str, second: &'t str) -> &'t str {
     match first {
@@ -50,6 +52,9 @@ impl Walk<'_, '_> {
                 return Some(next);
             }
         }
+        if let Some(next) = self.with_references(k, end) {
+            return Some(next);
+        }
         let foreign = self.foreign(k, end)?;
         if let Some(f) = self.plain_members(k, end) {
             let next = f.next;
@@ -75,6 +80,42 @@ impl Walk<'_, '_> {
         self.take(f);
         self.s.env.unread(&names, self.s.number);
         Some(next)
+    }
+
+    /// A function whose header is C's but for references to numbers: read with pointers in their place. What calls it would have to
+    /// give addresses; to others its name means nothing.
+    fn with_references(&mut self, k: usize, end: usize) -> Option<usize> {
+        let header = self.header_end(k, end);
+        let any = (k..header).any(|j| self.is_number_reference(j));
+        if !any || self.token(header) != "{" || self.foreign_but(k, end, true).is_some() {
+            return None;
+        }
+        let names = self.declared(k, end);
+        let found = self.item(k, end);
+        let next = found.next;
+        let calls_itself =
+            (header..next).any(|j| self.token(j + 1) == "(" && names.iter().any(|n| &**n == self.token(j)));
+        if found.broken.is_some() || found.body.is_none() || next <= header || calls_itself {
+            return None;
+        }
+        self.take(found);
+        let last = self.tokens.get(next - 1)?;
+        let mut f = Found { next, start: last.start as usize, end: last.end as usize, ..Found::default() };
+        f.pieces.push(Piece::Tokens(next - 1..next));
+        f.broken = Some((RejectKind::Foreign, REFERENCES.into()));
+        f.poisons = names.clone();
+        self.take(f);
+        self.s.env.unread(&names, self.s.number);
+        Some(next)
+    }
+
+    /// `double &x` among parameters, at its `&`.
+    fn is_number_reference(&self, j: usize) -> bool {
+        let named = self.tokens.get(j + 1).is_some_and(|t| t.kind == Kind::Ident);
+        self.token(j) == "&"
+            && super::plain::TYPE_WORDS.contains(&self.token(j - 1))
+            && named
+            && matches!(self.token(j + 2), "," | ")")
     }
 
     /// Names that mean something else because of the operator at `word`: those of enumerations, which C takes for numbers, and
@@ -122,6 +163,11 @@ impl Walk<'_, '_> {
 
     /// What is C++ about the item at `k`.
     pub(super) fn foreign(&self, k: usize, end: usize) -> Option<Foreign> {
+        self.foreign_but(k, end, false)
+    }
+
+    /// The same, perhaps but for references to numbers among a function's parameters.
+    fn foreign_but(&self, k: usize, end: usize, references: bool) -> Option<Foreign> {
         let tag_at = match self.token(k) {
             "typedef" | "static" | "inline" | "constexpr" => k + 1,
             _ => k,
@@ -182,9 +228,8 @@ impl Walk<'_, '_> {
                 "::" if j > k && (self.token(j - 1) != "std" || !super::is_std_of_c(self.token(j + 1))) => {
                     why = Some("names with `::` are not followed")
                 }
-                "&" | "&&" if parens > 0 || !seen_parens => {
-                    why = Some("references of C++ are not followed in a function's header")
-                }
+                "&" if references && parens > 0 && self.is_number_reference(j) => {}
+                "&" | "&&" if parens > 0 || !seen_parens => why = Some(REFERENCES),
                 "->" => why = Some("a return type after the parameters is not followed"),
                 "decltype" | "requires" | "virtual" | "friend" | "explicit" | "~" => {
                     why = Some("this declaration is C++, which is not followed")

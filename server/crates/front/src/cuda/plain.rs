@@ -248,6 +248,14 @@ impl<'a> Plain<'a, '_> {
                 return next;
             }
         }
+        let (in_header, named) = (self.depth == 0 && self.parens > 0, self.text(k + 1));
+        let ends = in_header && text == "&" && self.is_name(k + 1) && matches!(self.text(k + 2), "," | ")");
+        if ends && TYPE_WORDS.contains(&before) && !self.is_declared_again(named, k + 2) {
+            self.put(k, "*");
+            self.keep(k + 1);
+            self.refs.push((named, 1));
+            return k + 2;
+        }
         match text {
             // an argument that a call may leave out: such calls do not fit the function
             "=" if self.depth == 0 && self.parens > 0 => return self.argument_end(k),

@@ -1,7 +1,7 @@
-//! Local references to places, as the pointers that they are: `double &x = a[i];` is `double *x = &(a[i]);`, and `x` from there on
-//! `(*x)`.
+//! References to places and to numbers, as the pointers that they are: `double &x = a[i];` is `double *x = &(a[i]);`, and `x` from there
+//! on `(*x)`; so are those among a function's parameters.
 //!
-//! Deliberately absent: references to constants (what is bound may be a copy), to what a call returns, and in headers of functions.
+//! Deliberately absent: references to constants of a function's own (what is bound may be a copy), and to what a call returns.
 
 use super::plain::{Plain, TYPE_WORDS};
 use crate::c::is_keyword;
@@ -58,7 +58,7 @@ impl<'a> Plain<'a, '_> {
     }
 
     /// Whether the name is declared anew before the block that `k` stands in ends.
-    fn is_declared_again(&self, name: &str, k: usize) -> bool {
+    pub(super) fn is_declared_again(&self, name: &str, k: usize) -> bool {
         let mut depth = 0usize;
         for j in k..self.tokens.len() {
             match self.text(j) {

@@ -126,3 +126,71 @@ fn what_is_not_read_is_said_once_for_each_reason() {
         Loops here are not analyzed: this place was not understood (names with `::` are not followed). Nothing is said of them until it is written in a form that can be read. Nor are those on line 7.
         Loops here are not analyzed: this place was not understood (`f` is a template: what its parameters stand for is not followed). Nothing is said of them until it is written in a form that can be read. Nor are those of 2 more places, the next on line 4."#]].assert_eq(&said.join("\n"));
 }
+
+#[test]
+fn references_are_the_places_that_they_stand_for() {
+    let said = said(
+        "int g;
+void add(double *a, const double *b, int n)
+{
+    for (int i = 0; i < n; i++) {
+        double &x = a[i];
+        x += b[i];
+    }
+}
+void into(int *a, int n)
+{
+    int &r = g;
+    for (int i = 0; i < n; i++)
+        r += a[i];
+    int &first = a[0];
+    for (int i = 0; i < n; i++)
+        a[i] = first;
+    for (int i = 1; i < n; i++) {
+        auto &x = a[i];
+        auto &y = a[i - 1];
+        x = y;
+    }
+}
+void sum(const double *a, const int &n, double &total)
+{
+    for (int i = 0; i < n; i++)
+        total += a[i];
+}
+void again(int *a, int n, int &k)
+{
+    for (int i = 0; i < n; i++) {
+        int k = i;
+        a[i] = k;
+    }
+}
+static void bump(int &x) { x++; }
+void called(int *a, int n)
+{
+    int t = 0;
+    for (int i = 0; i < n; i++) {
+        bump(t);
+        a[t] = i;
+    }
+}
+void copies(double *a, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const double &x = a[i];
+        a[i] = 2 * x;
+    }
+}
+",
+    );
+    expect_test::expect![[r#"
+        4: independent
+        12: reduction
+        15: sequential
+        17: sequential
+        25: reduction
+        28: not read: the function's header has an error
+        39: unknown
+        46: unknown
+    "#]]
+    .assert_eq(&said);
+}
