@@ -51,5 +51,6 @@ pub(super) fn show(ask: &Ask, kernel: &str) -> Result<Resolved, ResolveError> {
     Ok(Resolved::Show {
         title: format!("{kernel} in the simulator"),
         markdown: format!("{}```text\n{}```\n", proved.unwrap_or_default(), kernel_text(doc, run)),
+        run: Some(Box::new(run.clone())),
     })
 }
