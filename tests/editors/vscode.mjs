@@ -98,7 +98,7 @@ async function session(name, { trusted }, story) {
   }
 }
 
-async function offloadStory({ page, folder, data }) {
+async function offloadStory({ page, folder }) {
   await open(page, "loops.c");
   await page.locator(".squiggly-info").first().waitFor();
   step("a loop that is not independent is underlined");
@@ -127,7 +127,7 @@ async function offloadStory({ page, folder, data }) {
   await mark.waitFor({ state: "hidden" });
   step("the loop was marked and the mark removed");
   await goTo(page, line, 5);
-  await resultsStory({ page, folder, data });
+  await resultsStory({ page, folder });
   await goTo(page, line, 5);
 
   const action = page.locator(".action-widget .monaco-list-row", { hasText: /Offload to (the )?GPU/i }).first();
@@ -155,7 +155,7 @@ async function offloadStory({ page, folder, data }) {
   await page.keyboard.press("Enter");
   await beside.waitFor({ state: "hidden" });
 
-  await simulationStory(page, folder, name);
+  await simulationStory(page, folder);
   if (options.screenshot !== undefined) await picture(page, folder, name);
 
   const [before] = await until("the server's process", () => nonEmpty(serverProcesses()));
@@ -171,7 +171,7 @@ async function offloadStory({ page, folder, data }) {
 }
 
 /** Results in panels beside the program: tables, bars, the graph, links into the source, in dark and light; and no toast. */
-async function resultsStory({ page, folder, data }) {
+async function resultsStory({ page, folder }) {
   const line = lineOf(folder, "loops.c", "for (int i = 0; i < n; i++)");
   await goTo(page, line, 5);
   await choose(page, "Warpwright: Verify the Loop");
@@ -183,9 +183,7 @@ async function resultsStory({ page, folder, data }) {
   await verified.locator("a", { hasText: `line ${line}` }).first().click();
   await page.locator(".statusbar-item", { hasText: `Ln ${line}, Col 1` }).first().waitFor();
   step("a link of the result goes to its line");
-  const settings = join(data, "User", "settings.json");
-  const dark = readFileSync(settings, "utf8");
-  writeFileSync(settings, dark.replace("Default Dark Modern", "Default Light Modern"));
+  await choose(page, "Preferences: Toggle between Light/Dark Themes");
   await verified.locator("body.vscode-light").waitFor();
   await page.screenshot({ path: join(out, "verify-light.png") });
   const sequential = lineOf(folder, "loops.c", "for (int i = 1;");
@@ -194,7 +192,7 @@ async function resultsStory({ page, folder, data }) {
   const graph = await panel(page, /Dependences of loop/);
   await graph.locator("svg path").first().waitFor();
   await page.screenshot({ path: join(out, "dependences-light.png") });
-  writeFileSync(settings, dark);
+  await choose(page, "Preferences: Toggle between Light/Dark Themes");
   await graph.locator("body.vscode-dark").waitFor();
   await page.screenshot({ path: join(out, "dependences.png") });
   step("the dependences are drawn");
@@ -209,7 +207,13 @@ async function resultsStory({ page, folder, data }) {
 }
 
 /** Counts of a kernel in a panel and behind its lines. */
-async function simulationStory(page, folder, kernel) {
+async function simulationStory(page, folder) {
+  const kernel = "columns.cu";
+  writeFileSync(
+    join(folder, kernel),
+    "// warpwright: launch(2, 64, n = 128)\n__global__ void columns(const float *a, float *b, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i % 3 == 0)\n        b[i] = a[i * 32 % n];\n}\n",
+  );
+  await page.locator(".explorer-folders-view .monaco-list-row", { hasText: kernel }).first().waitFor();
   await open(page, kernel);
   await goTo(page, lineOf(folder, kernel, "__global__"), 5);
   await choose(page, "Warpwright: Simulate the Kernel");

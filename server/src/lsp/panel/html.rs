@@ -25,11 +25,12 @@ a:hover { color: var(--vscode-textLink-activeForeground); text-decoration: under
 table { border-collapse: collapse; margin: 0.6em 0; }
 th, td { text-align: left; padding: 0.25em 1em 0.25em 0; border-bottom: 1px solid var(--vscode-widget-border, var(--vscode-panel-border)); vertical-align: top; }
 th { color: var(--vscode-descriptionForeground); font-weight: 600; }
+td.bars { white-space: nowrap; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
-.bar { display: inline-block; width: 8em; height: 0.6em; margin-right: 0.6em; background: var(--vscode-editorWidget-background); \
+.bar { display: inline-block; width: 5em; height: 0.6em; margin-right: 0.6em; background: var(--vscode-editorWidget-background); \
 border: 1px solid var(--vscode-widget-border, var(--vscode-panel-border)); }
 .bar span { display: block; height: 100%; background: var(--vscode-charts-blue); }
-.good { color: var(--vscode-testing-iconPassed); }
+.good { color: var(--vscode-charts-green); white-space: nowrap; }
 .bad { color: var(--vscode-errorForeground); }
 hr { border: none; border-top: 1px solid var(--vscode-widget-border, var(--vscode-panel-border)); margin: 1.5em 0; }
 .working { width: 16em; height: 0.25em; overflow: hidden; background: var(--vscode-editorWidget-background); }
@@ -131,7 +132,7 @@ fn cell(c: &Cell, uri: &str, out: &mut String) {
             let percent = (100 * value / (*of).max(1)).min(100);
             write!(
                 out,
-                "<td><span class=\"bar\"><span style=\"width: {percent}%\"></span></span>{}</td>",
+                "<td class=\"bars\"><span class=\"bar\"><span style=\"width: {percent}%\"></span></span>{}</td>",
                 words(text)
             )
         }
@@ -182,6 +183,10 @@ fn words(text: &str) -> String {
 }
 
 fn emphasised(text: &str) -> String {
+    let whole = text.strip_prefix('*').and_then(|t| t.strip_suffix('*'));
+    if let Some(own) = whole.filter(|own| !own.is_empty() && !own.contains('*')) {
+        return format!("<em>{}</em>", escaped(own));
+    }
     let parts: Vec<&str> = text.split("**").collect();
     if parts.len().is_multiple_of(2) {
         return escaped(text);

@@ -56,18 +56,17 @@ fn cases(c: &wire::Check) -> Table {
         let input =
             if x.input.is_empty() { "nothing to choose".to_owned() } else { format!("`{}`", x.input) };
         let how = match x.launches {
-            0 => "the original loop, as the fallback".to_owned(),
-            1 => "1 kernel".to_owned(),
-            n => format!("{n} kernels"),
+            0 => "fallback".to_owned(),
+            n => n.to_string(),
         };
         let result = match &x.difference {
             None => Cell::Verdict(true, "same".to_owned()),
             Some(what) => Cell::Verdict(false, what.clone()),
         };
-        vec![Cell::Words(input), Cell::Words(how), copied(&x.to_device), copied(&x.from_device), result]
+        vec![Cell::Words(input), result, Cell::Words(how), copied(&x.to_device), copied(&x.from_device)]
     };
     Table {
-        heads: vec!["input", "what ran", "to the device", "back", "result"],
+        heads: vec!["input", "result", "kernels", "to the device", "back"],
         rows: c.cases.iter().map(row).collect(),
     }
 }
@@ -106,37 +105,14 @@ pub fn simulated(run: &wire::SimulatedKernel, proved: &str) -> Report {
     let parts = &mut out.parts;
     parts.extend(super::markdown::read(proved));
     if let Some(why) = &run.refused {
-        parts.push(Part::Text(why.clone()));
+        parts.push(Part::Text(sentence(why)));
     }
     if !run.inputs.is_empty() {
         parts.push(Part::Text(format!("Run with {}.", run.inputs.join(", "))));
     }
-    let (t, size) =
-        (&run.totals, |e: &Option<[u32; 3]>| e.map_or(String::new(), |[x, y, z]| format!("{x} × {y} × {z}")));
-    parts.push(Part::Table(Table {
-        heads: vec![
-            "kernel",
-            "grid",
-            "block",
-            "threads",
-            "warps",
-            "sectors",
-            "ideal",
-            "bank conflicts",
-            "divergent",
-        ],
-        rows: vec![vec![
-            Cell::Line(run.line, format!("line {}", run.line)),
-            Cell::Words(size(&run.grid)),
-            Cell::Words(size(&run.block)),
-            Cell::Number(t.threads),
-            Cell::Number(t.warps),
-            Cell::Number(t.sectors),
-            Cell::Number(t.ideal),
-            Cell::Number(t.conflicts),
-            Cell::Number(t.divergent),
-        ]],
-    }));
+    if run.grid.is_some() {
+        parts.push(totals(run));
+    }
     faults(run, parts);
     if !run.accesses.is_empty() {
         parts.push(Part::Heading(2, "Memory, line by line".to_owned()));
@@ -175,6 +151,25 @@ pub fn simulated(run: &wire::SimulatedKernel, proved: &str) -> Report {
         parts.push(Part::Table(Table { heads: vec!["line", "barrier", "opened", "idle threads"], rows }));
     }
     out
+}
+
+fn totals(run: &wire::SimulatedKernel) -> Part {
+    let size = |e: &Option<[u32; 3]>| e.map_or(String::new(), |[x, y, z]| format!("{x} × {y} × {z}"));
+    let t = &run.totals;
+    let heads =
+        ["kernel", "grid", "block", "threads", "warps", "sectors", "ideal", "bank conflicts", "divergent"];
+    let row = vec![
+        Cell::Line(run.line, format!("line {}", run.line)),
+        Cell::Words(size(&run.grid)),
+        Cell::Words(size(&run.block)),
+        Cell::Number(t.threads),
+        Cell::Number(t.warps),
+        Cell::Number(t.sectors),
+        Cell::Number(t.ideal),
+        Cell::Number(t.conflicts),
+        Cell::Number(t.divergent),
+    ];
+    Part::Table(Table { heads: heads.to_vec(), rows: vec![row] })
 }
 
 /// Races and what else went wrong.
@@ -239,6 +234,14 @@ pub fn dependences(view: &ide::View) -> Report {
         out.parts.insert(0, Part::Graph(graph));
     }
     out
+}
+
+/// A phrase as a sentence.
+fn sentence(phrase: &str) -> String {
+    let mut chars = phrase.chars();
+    let first: String = chars.next().map_or(String::new(), |c| c.to_uppercase().collect());
+    let end = if phrase.ends_with(['.', '`']) { "" } else { "." };
+    format!("{first}{}{end}", chars.as_str())
 }
 
 /// `12 B`, `3.4 kB`
