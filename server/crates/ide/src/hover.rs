@@ -89,10 +89,9 @@ fn loop_brief(view: &FunctionView, finding: &LoopFinding, is_told: bool) -> (Str
     other_files(view, id, &mut lines);
     configuration(view, &mut lines);
     let whole = loop_markdown(view, finding);
-    let items =
-        |all: &mut dyn Iterator<Item = &str>| all.filter(|l| l.trim_start().starts_with("- ")).count();
-    let is_all = items(&mut whole.lines()) <= items(&mut lines.iter().map(String::as_str))
-        && lines.iter().filter(|l| !l.is_empty()).count() <= MOST_LINES;
+    let filled = |all: &mut dyn Iterator<Item = &str>| all.filter(|l| !l.trim().is_empty()).count();
+    let count = filled(&mut lines.iter().map(String::as_str));
+    let is_all = count <= MOST_LINES && filled(&mut whole.lines()) <= count;
     // one line is for the way to the rest
     let lines = first(lines, if is_all { MOST_LINES } else { MOST_LINES - 1 });
     (lines.join("\n"), is_all)

@@ -43,7 +43,7 @@ async fn rewrite(backend: &Backend, uri: tower_lsp::ls_types::Uri, target: Targe
     };
     let (applied, plan) = backend.ask(uri, Need::ThisText, make).await?;
     if explain {
-        panel::show(backend, &place, &derivation(&applied), false).await;
+        panel::offer(backend, &place, &derivation(&applied)).await;
     }
     let file = |f: &ide::NewFile| wire::NewFile { name: f.name.clone(), text: f.text.clone() };
     let files = applied.edit.create.iter().map(file).collect();

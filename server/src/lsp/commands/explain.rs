@@ -13,7 +13,7 @@ pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
     let page = crate::codes::explain(code).ok_or_else(|| failed(format!("There is no code {code}.")))?;
     if call.target.uri.is_some() {
         let place = Place { uri: call.uri()?.as_str().to_owned(), name: "explain".to_owned() };
-        panel::show(backend, &place, &Report::of_markdown(code, page), false).await;
+        panel::offer(backend, &place, &Report::of_markdown(code, page)).await;
     }
     Ok(answer(&wire::Text { title: code.clone(), markdown: page.to_owned() }))
 }

@@ -15,6 +15,6 @@ pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
     let place = Place { uri: uri.as_str().to_owned(), name: "calls".to_owned() };
     let find = move |context: &Context| Ok(ide::show_call_graph(&analyzed(context)?.doc));
     let view = backend.ask(uri, Need::ThisText, find).await?;
-    panel::show(backend, &place, &panel::dependences(&view), false).await;
+    panel::offer(backend, &place, &panel::dependences(&view)).await;
     Ok(answer(&page(&view)))
 }

@@ -22,6 +22,6 @@ pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
     };
     let place = Place { uri: uri.as_str().to_owned(), name: "dependences".to_owned() };
     let (shown, report) = backend.ask(uri, Need::ThisText, find).await?;
-    panel::show(backend, &place, &report, false).await;
+    panel::offer(backend, &place, &report).await;
     Ok(answer(&shown))
 }

@@ -21,6 +21,6 @@ pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
     };
     let place = Place { uri: uri.as_str().to_owned(), name: "terms".to_owned() };
     let view = backend.ask(uri, Need::ThisText, find).await?;
-    panel::show(backend, &place, &Report::of_markdown(&view.title, &view.markdown), false).await;
+    panel::offer(backend, &place, &Report::of_markdown(&view.title, &view.markdown)).await;
     Ok(answer(&page(&view)))
 }

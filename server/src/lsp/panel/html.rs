@@ -25,7 +25,7 @@ a:hover { color: var(--vscode-textLink-activeForeground); text-decoration: under
 table { border-collapse: collapse; margin: 0.6em 0; }
 th, td { text-align: left; padding: 0.25em 1em 0.25em 0; border-bottom: 1px solid var(--vscode-widget-border, var(--vscode-panel-border)); vertical-align: top; }
 th { color: var(--vscode-descriptionForeground); font-weight: 600; }
-td.bars { white-space: nowrap; }
+td.bars, td.line { white-space: nowrap; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
 .bar { display: inline-block; width: 5em; height: 0.6em; margin-right: 0.6em; background: var(--vscode-editorWidget-background); \
 border: 1px solid var(--vscode-widget-border, var(--vscode-panel-border)); }
@@ -137,7 +137,7 @@ fn cell(c: &Cell, uri: &str, out: &mut String) {
             )
         }
         Cell::Line(line, text) => {
-            write!(out, "<td><a href=\"{}\">{}</a></td>", place(uri, *line), words(text))
+            write!(out, "<td class=\"line\"><a href=\"{}\">{}</a></td>", place(uri, *line), words(text))
         }
     };
 }

@@ -154,7 +154,13 @@ pub fn simulated(run: &wire::SimulatedKernel, proved: &str) -> Report {
 }
 
 fn totals(run: &wire::SimulatedKernel) -> Part {
-    let size = |e: &Option<[u32; 3]>| e.map_or(String::new(), |[x, y, z]| format!("{x} × {y} × {z}"));
+    // blanks that do not break
+    let size = |e: &Option<[u32; 3]>| match e {
+        None => String::new(),
+        Some([x, 1, 1]) => x.to_string(),
+        Some([x, y, 1]) => format!("{x}\u{a0}×\u{a0}{y}"),
+        Some([x, y, z]) => format!("{x}\u{a0}×\u{a0}{y}\u{a0}×\u{a0}{z}"),
+    };
     let t = &run.totals;
     let heads =
         ["kernel", "grid", "block", "threads", "warps", "sectors", "ideal", "bank conflicts", "divergent"];
@@ -202,7 +208,12 @@ fn faults(run: &wire::SimulatedKernel, parts: &mut Vec<Part>) {
 fn accesses(run: &wire::SimulatedKernel) -> Table {
     let most = run.accesses.iter().map(|a| a.all_sectors.max(a.wavefronts)).max().unwrap_or(0);
     let row = |a: &wire::SimulatedAccess| {
-        let how = if a.atomic { "atomic" } else { &a.rw };
+        let how = match a.rw.as_str() {
+            _ if a.atomic => "atomic",
+            "r" => "read",
+            "w" => "write",
+            _ => "update",
+        };
         let (value, words) = match a.space.as_str() {
             "shared" | "constant" => {
                 (a.wavefronts, format!("{} passes for {} requests", a.wavefronts, a.requests))

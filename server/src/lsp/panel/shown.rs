@@ -48,6 +48,14 @@ pub async fn show(backend: &Backend, place: &Place, report: &Report, more: bool)
     backend.client.show_message(lsp::MessageType::INFO, words).await;
 }
 
+/// Shows a report that the answer to the request holds as well: only where the editor can show it.
+pub async fn offer(backend: &Backend, place: &Place, report: &Report) {
+    let caps = backend.caps();
+    if caps.panels || caps.shows_documents {
+        show(backend, place, report, false).await;
+    }
+}
+
 /// Shows that work goes on, where the editor has panels, with a link that calls it off.
 pub async fn working(
     backend: &Backend,

@@ -227,7 +227,8 @@ fn what_is_said_beside_the_loop_and_on_hover() {
         let view = findings.view(&ask, l.item).expect("its function");
         let hover = crate::hover::loop_markdown(&view, l);
         let lines = hover.lines().filter(|l| l.starts_with("  ") || l.contains(" lanes, "));
-        format!("{}\n{}\n", labels.join(" | "), lines.collect::<Vec<_>>().join("\n"))
+        let labels = if labels.is_empty() { "no hint".to_owned() } else { labels.join(" | ") };
+        format!("{labels}\n{}\n", lines.collect::<Vec<_>>().join("\n"))
     };
     expect![[r#"
         parallel, 1 of 2 accesses strided
