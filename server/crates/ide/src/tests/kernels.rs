@@ -371,7 +371,7 @@ fn a_kernel_is_simulated_from_its_lens() {
         markdown
     };
     let seen = show(&doc);
-    assert!(seen.contains("a race;") && seen.contains("race in shared memory on lines 5 and 7"), "{seen}");
+    assert!(seen.contains("a race.") && seen.contains("race in shared memory on lines 5 and 7"), "{seen}");
     assert!(seen.contains("<<<2, 64>>> from its comment"), "{seen}");
     let mended = open_cuda(&REVERSE.replace("BARRIER", "__syncthreads();"));
     let seen = show(&mended);
