@@ -155,8 +155,8 @@ mod tests {
             Report { title: "T".into(), parts: vec![Part::Table(Table { heads: vec!["what", "n"], rows })] };
         assert_eq!(
             written(&report, "file:///a.c"),
-            "# T\n\n| what                    | n              |\n| ----------------------- | -------------- |\n\
-             | a\\|b                    | ███······· 1 B |\n| [line 3](file:///a.c#L3) | 12             |\n"
+            "# T\n\n| what                     | n              |\n| ------------------------ | -------------- |\n\
+             | a\\|b                     | ███······· 1 B |\n| [line 3](file:///a.c#L3) | 12             |\n"
         );
     }
 }
