@@ -26,6 +26,18 @@ void scan(int n, float *a) {
 }
 ";
 
+/// Loops without a finding are listed, those inside unknown ones too.
+#[test]
+fn analyze_lists_the_loops_that_no_finding_speaks_of() {
+    let folder = Folder::new();
+    let text = "#include <stdio.h>\nint g(int);\nvoid f(int n, int *restrict a) {\n    for (int i = 0; i < n; i++)\n        for (int j = 0; j < n; j++)\n            a[j] = g(a[i]);\n    for (int k = 0; k < n; k++)\n        printf(\"%d\", a[k]);\n}\n";
+    folder.file("x.c", text);
+    let said = out(&folder.run(&["analyze", "x.c"]));
+    assert!(said.contains("x.c:4:5: information[unknown-loop]"), "{said}");
+    assert!(said.contains("x.c:5:9: loop `j`: unknown: call of g\n"), "{said}");
+    assert!(said.contains("x.c:7:5: loop `k`: unknown: call of printf\n"), "{said}");
+}
+
 struct Folder(TempDir);
 
 impl Folder {

@@ -33,6 +33,7 @@ pub struct Settings {
     pub analysis: AnalysisSettings,
     pub inlay_hints: InlayHintSettings,
     pub code_lens: CodeLensSettings,
+    pub results: ResultSettings,
     pub compile_check: CompileCheckSettings,
     /// # Compiler that is asked
     ///
@@ -69,6 +70,7 @@ impl Default for Settings {
             analysis: AnalysisSettings::default(),
             inlay_hints: InlayHintSettings::default(),
             code_lens: CodeLensSettings::default(),
+            results: ResultSettings::default(),
             compile_check: CompileCheckSettings::default(),
             compiler: String::new(),
             nvrtc: String::new(),
@@ -149,6 +151,21 @@ impl Default for CodeLensSettings {
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+pub struct ResultSettings {
+    /// # Results at lines
+    ///
+    /// After a kernel was simulated, show behind its lines what they cost, until the text changes. In editors that show inlay hints.
+    pub at_lines: bool,
+}
+
+impl Default for ResultSettings {
+    fn default() -> Self {
+        ResultSettings { at_lines: true }
+    }
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
 pub struct CompileCheckSettings {
     /// # Compile check on save
     ///
@@ -163,7 +180,7 @@ impl Default for CompileCheckSettings {
 }
 
 /// Settings of the editor's side that arrive in the same section.
-const OF_THE_CLIENT: [&str; 3] = ["server", "trace", "trusted"];
+const OF_THE_CLIENT: [&str; 4] = ["panels", "server", "trace", "trusted"];
 
 impl Settings {
     /// Settings out of what a client sent: the object of the section `warpwright`, or one that has it as a member.

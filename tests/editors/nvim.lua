@@ -34,9 +34,29 @@ local function content(buffer)
   return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n')
 end
 
+local toasts = {}
+
 local function story()
   local program, project = vim.env.WARPWRIGHT, vim.env.PROJECT
-  local client_id = vim.lsp.start_client({ cmd = { program, 'lsp' }, name = 'warpwright', root_dir = project })
+  -- Older versions do not show documents that servers name by themselves: what a user of these puts into the configuration.
+  local capabilities = vim.lsp.protocol.make_client_capabilities()
+  capabilities.window = vim.tbl_extend('force', capabilities.window or {}, { showDocument = { support = true } })
+  local client_id = vim.lsp.start_client({
+    cmd = { program, 'lsp' },
+    name = 'warpwright',
+    root_dir = project,
+    capabilities = capabilities,
+    handlers = {
+      ['window/showDocument'] = function(_, shown)
+        vim.cmd('split ' .. vim.fn.fnameescape(vim.uri_to_fname(shown.uri)))
+        return { success = true }
+      end,
+      ['window/showMessage'] = function(_, message)
+        toasts[#toasts + 1] = message.message
+        return vim.NIL
+      end,
+    },
+  })
   if not client_id then
     error('the client did not start')
   end
@@ -87,6 +107,24 @@ local function story()
   local words = vim.lsp.util.convert_input_to_markdown_lines(hover.result.contents)
   assert(table.concat(words, '\n'):lower():find('independent') or table.concat(words, '\n'):find('GPU'), 'the hover says neither "independent" nor "GPU": ' .. table.concat(words, '\n'))
   say('the hover has ' .. #words .. ' lines')
+
+  -- A result is a read-only document that closes without asking, and no message.
+  local verified = request('workspace/executeCommand', {
+    command = 'warpwright.verify',
+    arguments = { { uri = document.uri, position = at.position } },
+  })
+  assert(not verified.err, 'verifying was refused: ' .. vim.inspect(verified.err))
+  wait('the result of verifying', function()
+    return vim.api.nvim_buf_get_name(0):find('verify%.md$') ~= nil
+  end)
+  local result = content(0)
+  assert(result:find('# Verification of `saxpy`', 1, true) and result:find('Same results', 1, true), result)
+  assert(result:find('| input ', 1, true) and result:find('█', 1, true), result)
+  assert(vim.bo.readonly and not vim.bo.modified, 'the result can be written')
+  say('the result has ' .. vim.api.nvim_buf_line_count(0) .. ' lines: ' .. vim.fn.getline(3))
+  vim.cmd('close')
+  assert(vim.api.nvim_get_current_buf() == buffer, 'closing the result left the file')
+  assert(#toasts == 0, 'a message came: ' .. vim.inspect(toasts))
 
   local actions = request('textDocument/codeAction', {
     textDocument = document,

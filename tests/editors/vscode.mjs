@@ -127,15 +127,7 @@ async function offloadStory({ page, folder }) {
   await mark.waitFor({ state: "hidden" });
   step("the loop was marked and the mark removed");
   await goTo(page, line, 5);
-  await choose(page, "Warpwright: Verify the Loop");
-  const toast = page.locator(".notification-toast", { hasText: /saxpy/ }).first();
-  await toast.waitFor();
-  const result = (await toast.innerText()).split("\n")[0];
-  if (!/same results/i.test(result)) throw new Error(`verifying failed: ${result}`);
-  step(`verifying says: ${result}`);
-  await page.screenshot({ path: join(out, "verify.png") });
-  await choose(page, "Notifications: Clear All");
-  await toast.waitFor({ state: "hidden" });
+  await resultsStory({ page, folder });
   await goTo(page, line, 5);
 
   const action = page.locator(".action-widget .monaco-list-row", { hasText: /Offload to (the )?GPU/i }).first();
@@ -163,6 +155,7 @@ async function offloadStory({ page, folder }) {
   await page.keyboard.press("Enter");
   await beside.waitFor({ state: "hidden" });
 
+  await simulationStory(page, folder);
   if (options.screenshot !== undefined) await picture(page, folder, name);
 
   const [before] = await until("the server's process", () => nonEmpty(serverProcesses()));
@@ -175,6 +168,81 @@ async function offloadStory({ page, folder }) {
   await until("a squiggle under what was typed after the crash", async () => (await page.locator(".squiggly-info").count()) >= 2);
   step("a killed server is started again and reads what is typed");
   await page.screenshot({ path: join(out, "after-crash.png") });
+}
+
+/** Results in panels beside the program: tables, bars, the graph, links into the source, in dark and light; and no toast. */
+async function resultsStory({ page, folder }) {
+  const line = lineOf(folder, "loops.c", "for (int i = 0; i < n; i++)");
+  await goTo(page, line, 5);
+  await choose(page, "Warpwright: Verify the Loop");
+  const verified = await panel(page, /Same results/);
+  step(`verifying says: ${(await verified.locator("p").first().innerText()).trim()}`);
+  if ((await verified.locator("table").count()) < 3 || (await verified.locator(".bar").count()) < 3) throw new Error("the result has no tables with bars");
+  if ((await verified.locator("script").count()) > 1) throw new Error("the result has scripts");
+  await page.screenshot({ path: join(out, "verify.png") });
+  await verified.locator("a", { hasText: `line ${line}` }).first().click();
+  await page.locator(".statusbar-item", { hasText: `Ln ${line}, Col 1` }).first().waitFor();
+  step("a link of the result goes to its line");
+  await choose(page, "Preferences: Toggle between Light/Dark Themes");
+  await verified.locator("body.vscode-light").waitFor();
+  await page.screenshot({ path: join(out, "verify-light.png") });
+  const sequential = lineOf(folder, "loops.c", "for (int i = 1;");
+  await goTo(page, sequential, 5);
+  await choose(page, "Warpwright: Show the Dependences");
+  const graph = await panel(page, /Dependences of loop/);
+  await graph.locator("svg path").first().waitFor();
+  await page.screenshot({ path: join(out, "dependences-light.png") });
+  await choose(page, "Preferences: Toggle between Light/Dark Themes");
+  await graph.locator("body.vscode-dark").waitFor();
+  await page.screenshot({ path: join(out, "dependences.png") });
+  step("the dependences are drawn");
+  await goTo(page, sequential, 5);
+  await choose(page, "Warpwright: Explain the Verdict");
+  await panel(page, /Why is loop i sequential/);
+  await page.screenshot({ path: join(out, "explain.png") });
+  step("the verdict is explained");
+  if ((await page.locator(".notification-toast").count()) > 0) throw new Error("a result came as a toast");
+  await closeBeside(page);
+  step("results close without asking");
+}
+
+/** Counts of a kernel in a panel and behind its lines. */
+async function simulationStory(page, folder) {
+  const kernel = "columns.cu";
+  writeFileSync(
+    join(folder, kernel),
+    "// warpwright: launch(2, 64, n = 128)\n__global__ void columns(const float *a, float *b, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i % 3 == 0)\n        b[i] = a[i * 32 % n];\n}\n",
+  );
+  await page.locator(".explorer-folders-view .monaco-list-row", { hasText: kernel }).first().waitFor();
+  await open(page, kernel);
+  await goTo(page, lineOf(folder, kernel, "__global__"), 5);
+  await choose(page, "Warpwright: Simulate the Kernel");
+  const counts = await panel(page, /in the simulator/);
+  await counts.locator("table .bar").first().waitFor();
+  await page.locator(".view-line", { hasText: /\d+.sectors/ }).first().waitFor();
+  await page.screenshot({ path: join(out, "simulate.png") });
+  step("the kernel's counts are in a panel and behind its lines");
+  await closeBeside(page);
+}
+
+/** The page of a result: the innermost of a webview's frames, whichever says this. */
+async function panel(page, words) {
+  return until(`a result that says ${words}`, async () => {
+    for (const frame of page.frames()) {
+      const text = await frame.locator("body").innerText({ timeout: 2000 }).catch(() => "");
+      if (frame !== page.mainFrame() && words.test(text)) return frame;
+    }
+    return undefined;
+  });
+}
+
+/** Closes what stands in the second column. */
+async function closeBeside(page) {
+  const beside = page.locator(".editor-group-container").nth(1);
+  await page.keyboard.press("Control+2");
+  await choose(page, "View: Close All Editors in Group");
+  await beside.waitFor({ state: "hidden" });
+  await page.keyboard.press("Control+1");
 }
 
 /** A page of rewrite rules: begun by a command, broken, mended, used without a restart. */

@@ -226,6 +226,7 @@ impl Client {
                         self.applied.push(message["params"]["edit"].clone());
                         self.apply_answer.clone()
                     }
+                    "window/showDocument" => json!({"success": true}),
                     _ => Value::Null,
                 };
                 let id = id.clone();

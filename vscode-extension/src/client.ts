@@ -8,6 +8,7 @@ import { Crashes, RESTARTS_IN_WINDOW } from "./crashes";
 import { documentFilters } from "./documents";
 import { createdKernels, kernels } from "./kernels";
 import { locateServer } from "./locate";
+import type { Panel, Panels } from "./panels";
 import type { Status } from "./status";
 import type { TraceChannel } from "./trace";
 import { needsTrust } from "./trust";
@@ -25,12 +26,19 @@ export class Server {
   readonly #status: Status;
   readonly #output: vscode.LogOutputChannel;
   readonly #trace: TraceChannel;
+  readonly #panels: Panels;
 
-  constructor(context: vscode.ExtensionContext, status: Status, output: vscode.LogOutputChannel, trace: TraceChannel) {
+  constructor(context: vscode.ExtensionContext, status: Status, output: vscode.LogOutputChannel, trace: TraceChannel, panels: Panels) {
     this.#context = context;
     this.#status = status;
     this.#output = output;
     this.#trace = trace;
+    this.#panels = panels;
+  }
+
+  /** Calls off what the server works on. */
+  async cancel(token: string): Promise<void> {
+    await this.#client?.sendNotification("window/workDoneProgress/cancel", { token });
   }
 
   start(): Promise<void> {
@@ -105,9 +113,11 @@ export class Server {
         traceOutputChannel: this.#trace.channel,
         revealOutputChannelOn: RevealOutputChannelOn.Never,
         // The server reads rule pages of a folder only if the user trusts it.
-        initializationOptions: () => ({ ...plain(vscode.workspace.getConfiguration("warpwright")), trusted: vscode.workspace.isTrusted }),
+        initializationOptions: () => ({ ...plain(vscode.workspace.getConfiguration("warpwright")), trusted: vscode.workspace.isTrusted, panels: true }),
         synchronize: { configurationSection: "warpwright" },
         diagnosticCollectionName: "warpwright",
+        // A hover's way to the rest is a command of ours, and no other is followed.
+        markdown: { isTrusted: { enabledCommands: ["warpwright.explain"] } },
         errorHandler: {
           error: (error, _message, count) => {
             this.#output.warn(`the connection reported ${error.message}`);
@@ -138,6 +148,7 @@ export class Server {
         },
       },
     );
+    client.onNotification("warpwright/showPanel", (panel: Panel) => this.#panels.show(panel));
     client.onDidChangeState(({ newState }) => {
       if (newState === State.Running) {
         this.#status.set({ kind: "running", version: client.initializeResult?.serverInfo?.version ?? "" });

@@ -2,20 +2,21 @@
 
 import * as vscode from "vscode";
 import { OPEN_BESIDE, openBeside, type Server } from "./client";
+import { CANCEL_WORK, OPEN_PLACE, openPlace } from "./panels";
 
 /** The server's commands that act on the loop around a place, or on its file: `warpwright.offload` and so on. */
-const AT_CURSOR = ["offload", "mark", "unmark", "verify", "explain", "analyzeFully"] as const;
-
-/** The server's commands whose answer is a page: `{ title, markdown, dot }`. */
-const PAGES = ["showDependences", "showCallGraph", "showTerms"] as const;
+const AT_CURSOR = ["offload", "mark", "unmark", "verify", "explain", "simulate", "analyzeFully", "showDependences", "showCallGraph", "showTerms"] as const;
 
 export function registerCommands(context: vscode.ExtensionContext, server: Server, output: vscode.LogOutputChannel, trace: vscode.LogOutputChannel): void {
   const add = (id: string, run: () => unknown): void => {
     context.subscriptions.push(vscode.commands.registerCommand(id, run));
   };
   for (const name of AT_CURSOR) add(`warpwright.${name}AtCursor`, () => atCursor(name));
-  for (const name of PAGES) add(`warpwright.${name}AtCursor`, () => showPage(name));
-  context.subscriptions.push(vscode.commands.registerCommand(OPEN_BESIDE, openBeside));
+  context.subscriptions.push(
+    vscode.commands.registerCommand(OPEN_BESIDE, openBeside),
+    vscode.commands.registerCommand(OPEN_PLACE, openPlace),
+    vscode.commands.registerCommand(CANCEL_WORK, (token: string) => server.cancel(token)),
+  );
   add("warpwright.restart", () => server.restart());
   add("warpwright.showOutput", () => output.show());
   add("warpwright.showTrace", () => trace.show());
@@ -37,32 +38,6 @@ async function atCursor(name: (typeof AT_CURSOR)[number]): Promise<void> {
     await vscode.commands.executeCommand(`warpwright.${name}`, place);
   } catch (e) {
     // The server refuses in sentences: what is in the way, and what would help.
-    void vscode.window.showWarningMessage(e instanceof Error ? e.message : String(e));
-  }
-}
-
-interface Page {
-  title: string;
-  markdown: string;
-  dot: string | null;
-}
-
-/** The page the server answers with, in an editor tab; a graph follows as text for Graphviz. */
-async function showPage(name: (typeof PAGES)[number]): Promise<void> {
-  const editor = vscode.window.activeTextEditor;
-  if (editor === undefined) {
-    void vscode.window.showInformationMessage("Open a file first.");
-    return;
-  }
-  const { line, character } = editor.selection.active;
-  const place = { uri: editor.document.uri.toString(), position: { line, character } };
-  try {
-    const page = await vscode.commands.executeCommand<Page | null>(`warpwright.${name}`, place);
-    if (page === null || page === undefined) return;
-    const content = page.dot === null ? page.markdown : `${page.markdown.trimEnd()}\n\n\`\`\`dot\n${page.dot}\`\`\`\n`;
-    const document = await vscode.workspace.openTextDocument({ language: "markdown", content });
-    await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preview: true });
-  } catch (e) {
     void vscode.window.showWarningMessage(e instanceof Error ? e.message : String(e));
   }
 }

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import { Server } from "./client";
 import { registerCommands } from "./commands";
+import { Panels } from "./panels";
 import { registerRules } from "./rules";
 import { Status } from "./status";
 import { traceChannel } from "./trace";
@@ -13,12 +14,14 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const output = vscode.window.createOutputChannel("Warpwright", { log: true });
   const trace = traceChannel("Warpwright Trace");
   const status = new Status();
-  const running = new Server(context, status, output, trace);
+  const panels = new Panels();
+  const running = new Server(context, status, output, trace, panels);
   server = running;
   context.subscriptions.push(
     output,
     trace.channel,
     status,
+    panels,
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("warpwright.trace.server")) trace.refresh();
       if (change.affectsConfiguration("warpwright.server.path")) void running.restart();

@@ -14,7 +14,6 @@ interface System {
 interface Told {
   title: string;
   checked: string;
-  derivation: string[];
   /** The whole file afterwards. */
   text: string;
   /** The files that come with it. */
@@ -96,9 +95,7 @@ async function applyRules(previews: Previews): Promise<void> {
       return;
     }
     if (answer !== "Explain This Rewrite") return;
-    const content = `# ${told.title}\n\n${told.checked}\n\n${told.derivation.map((step) => `1. ${step}`).join("\n")}\n`;
-    const page = await vscode.workspace.openTextDocument({ language: "markdown", content });
-    await vscode.window.showTextDocument(page, { viewColumn: vscode.ViewColumn.Beside, preview: true });
+    await vscode.commands.executeCommand("warpwright.applyRules", { ...request, preview: true, explain: true });
   }
 }
 

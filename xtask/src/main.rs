@@ -14,6 +14,7 @@ mod dist;
 mod growth;
 mod kernels;
 mod metrics;
+mod noise;
 mod program;
 mod programs;
 mod promises;
@@ -41,6 +42,8 @@ cargo xtask metrics bounds FOLDER [COUNT]
                                time and memory of verify and bench on COUNT (50) C files below a folder
 cargo xtask metrics promises FOLDER [COUNT]
                                claims of offloads and actions on COUNT (40) C and CUDA files below a folder, each held to what comes of it
+cargo xtask metrics noise FILE…|FOLDER [COUNT]
+                               findings, lenses, inlay hints and lines of hovers of files, or of COUNT (20) below a folder
 cargo xtask dist               release build and VS Code package, into target/dist/
 cargo xtask tools              only installs what the tests need";
 
@@ -66,6 +69,7 @@ fn run() -> Result<()> {
         ["new", kind, name] => scaffold::run(kind, name),
         ["metrics", "bounds", rest @ ..] => bounds::from_words(rest),
         ["metrics", "promises", rest @ ..] => promises::from_words(rest),
+        ["metrics", "noise", rest @ ..] => noise::from_words(rest),
         ["metrics", rest @ ..] => measure(rest),
         ["dist"] => dist::run(),
         ["tools"] => test::install().map(drop),

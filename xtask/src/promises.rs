@@ -99,7 +99,7 @@ pub fn run(folder: &Path, count: usize) -> Result<()> {
 }
 
 /// What VS Code can do, as far as it matters here.
-fn capabilities() -> Value {
+pub fn capabilities() -> Value {
     json!({
         "workspace": {
             "applyEdit": true,
@@ -470,7 +470,7 @@ fn edits(edit: &Value) -> usize {
 }
 
 /// Files below the folder that hold loops or kernels by the look of them, dealt over its folders.
-fn chosen(folder: &Path, count: usize) -> Result<Vec<PathBuf>> {
+pub fn chosen(folder: &Path, count: usize) -> Result<Vec<PathBuf>> {
     let mut by: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
     let mut all = Vec::new();
     collect(folder, &mut all)?;

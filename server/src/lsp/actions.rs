@@ -61,8 +61,16 @@ pub fn make(context: &Context, analyzed: &Analyzed, id: &str) -> Result<Made> {
         Ok(ide::Resolved::Edit(edit)) => {
             edits::plan(&edit, &context.view, &context.caps).map(Made::Edit).map_err(failed)
         }
-        Ok(ide::Resolved::Show { title, markdown }) => Ok(Made::Show { title, markdown }),
-        Err(ide::ResolveError::Stale) => Err(stale()),
+        other => shown(other).map(|(title, markdown)| Made::Show { title, markdown }),
+    }
+}
+
+/// What is to be shown, or why nothing is.
+pub fn shown(resolved: std::result::Result<ide::Resolved, ide::ResolveError>) -> Result<(String, String)> {
+    match resolved {
+        Ok(ide::Resolved::Show { title, markdown, .. }) => Ok((title, markdown)),
+        // an edit is nothing to be shown
+        Ok(ide::Resolved::Edit(_)) | Err(ide::ResolveError::Stale) => Err(stale()),
         Err(ide::ResolveError::Refused(reason)) => Err(failed(reason)),
         Err(ide::ResolveError::Cancelled) => Err(Error::request_cancelled()),
     }

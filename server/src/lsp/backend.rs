@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use base::CancelToken;
@@ -17,6 +18,7 @@ use tower_lsp::{Client, LanguageServer};
 use super::caps::Caps;
 use super::host::{Ask, Context, Glance, Glimpse, HostHandle, Message, Need, Refusal};
 use super::outgoing::Outgoing;
+use super::panel::AtLines;
 use super::pool::Pool;
 use super::{commands, edits, requests};
 use crate::project::is_linked;
@@ -33,6 +35,10 @@ pub struct Backend {
     pub hovering: Mutex<Option<tokio::task::AbortHandle>>,
     /// Work whose progress the user can cancel, by progress token.
     pub cancellable: Arc<Mutex<HashMap<String, CancelToken>>>,
+    /// What runs have shown of lines, by document.
+    pub at_lines: Mutex<HashMap<String, AtLines>>,
+    /// Whether the editor shows lenses: it has asked for some.
+    pub asks_lenses: AtomicBool,
 }
 
 /// Cancels the work of a request whose answer nobody waits for any more.
@@ -61,6 +67,8 @@ impl Backend {
             runtime,
             hovering: Mutex::default(),
             cancellable: Arc::default(),
+            at_lines: Mutex::default(),
+            asks_lenses: AtomicBool::default(),
         }
     }
 

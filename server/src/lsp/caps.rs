@@ -31,6 +31,9 @@ pub struct Caps {
     pub watches_elsewhere: bool,
     pub registers_configuration: bool,
     pub progress: bool,
+    /// Whether results are shown in panels of the editor (`warpwright/showPanel`).
+    pub panels: bool,
+    pub shows_documents: bool,
     pub refreshes_hints: bool,
     pub refreshes_lenses: bool,
     /// Whether completion can be had for rule pages alone.
@@ -82,6 +85,12 @@ impl Caps {
                 .did_change_configuration
                 .is_some_and(|c| yes(c.dynamic_registration)),
             progress: caps.window.as_ref().is_some_and(|w| yes(w.work_done_progress)),
+            panels: params.initialization_options.as_ref().is_some_and(|o| o["panels"] == true),
+            shows_documents: caps
+                .window
+                .as_ref()
+                .and_then(|w| w.show_document.as_ref())
+                .is_some_and(|d| d.support),
             refreshes_hints: workspace.inlay_hint.is_some_and(|h| yes(h.refresh_support)),
             refreshes_lenses: workspace.code_lens.is_some_and(|l| yes(l.refresh_support)),
             registers_completion: document.completion.is_some_and(|c| yes(c.dynamic_registration)),

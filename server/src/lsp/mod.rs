@@ -19,6 +19,7 @@ mod host;
 mod markdown;
 mod outgoing;
 mod pages;
+mod panel;
 mod pool;
 mod rendered;
 mod requests;
@@ -69,6 +70,7 @@ pub fn run() -> anyhow::Result<u8> {
         service,
         socket,
     );
+    panel::forget();
     // work in progress is abandoned: nobody is there to hear of it
     runtime.shutdown_background();
     Ok(ended.exit_code())

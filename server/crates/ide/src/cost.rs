@@ -204,6 +204,12 @@ fn changed(body: &Body, root: TermId) -> FxHashSet<SymbolId> {
     out
 }
 
+/// Operations of a loop with all its rounds, where the text says how many these are.
+pub(crate) fn operations(view: &FunctionView, term: TermId) -> Option<Amount> {
+    let body = view.body();
+    Count { view, changed: changed(body, term) }.of(body, term, 0)
+}
+
 struct Count<'a> {
     view: &'a FunctionView<'a>,
     /// What these have is not the same in all iterations.

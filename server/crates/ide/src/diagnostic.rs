@@ -63,6 +63,16 @@ pub struct Diagnostic {
     pub tags: Vec<Tag>,
     /// What it rests on: what the lint repairs is known by this.
     pub(crate) evidence: Option<Arc<Evidence>>,
+    /// Whether it is of a loop that is left alone ([`crate::quiet`]): told only where its code has a level of the user's.
+    pub(crate) quiet: bool,
+}
+
+impl Diagnostic {
+    /// Whether it says what is known of a loop, at its header.
+    pub(crate) fn is_of_loop(&self) -> bool {
+        use crate::lints::Find::{Loop, OfferedLoop, SpreadableLoop};
+        matches!(self.lint.find, Loop(_) | SpreadableLoop(_) | OfferedLoop(_))
+    }
 }
 
 /// A fact of a function that a finding rests on.
@@ -76,7 +86,8 @@ pub(crate) struct Evidence {
 /// What a finding rests on, where a repair may answer it. Terms are those of the function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fact {
-    Race(RaceWitness),
+    /// The one that is told, and those with the same cause.
+    Race(Vec<RaceWitness>),
     LostUpdate(LostUpdate),
     MissingFence(MissingFence),
     RedundantBarrier(TermId),

@@ -2,11 +2,13 @@
 
 use analysis::{LoopId, Verdict};
 use base::Span;
+use rustc_hash::FxHashSet;
 
-use crate::check::Findings;
+use crate::check::{Findings, LoopFinding};
 use crate::function_view::FunctionView;
+use crate::quiet::quiet;
 use crate::words;
-use crate::{ActionId, Ask};
+use crate::{ActionId, Ask, Diagnostic, Doc, Severity};
 
 /// A few words behind a loop's header.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,27 +31,81 @@ pub struct Lens {
     pub action: ActionId,
 }
 
-/// The hints of the loops whose header touches `range`.
-pub fn inlay_hints(ask: &Ask, findings: &Findings, range: Span) -> Vec<InlayHint> {
+/// The hints of the nests whose first line touches `range`, one each, at the end of that line, where no finding that is underlined says the
+/// same. `lenses`: those that can be offloaded have a lens that says so, and a hint only if there is more to say.
+pub fn inlay_hints(ask: &Ask, findings: &Findings, range: Span, lenses: bool) -> Vec<InlayHint> {
     let ask = &ask.listing();
-    let mut hints = Vec::new();
+    let is_underlined = |d: &&Diagnostic| d.is_of_loop() && d.severity > Severity::Hint;
+    let told: FxHashSet<Span> = findings.diagnostics.iter().filter(is_underlined).map(|d| d.span).collect();
+    let mut hints: Vec<InlayHint> = Vec::new();
     for l in &findings.loops {
         let visible = l.header.start <= range.end && range.start <= l.header.end;
         let Some(view) = findings.view(ask, l.item).filter(|p| visible && !p.is_generated(l.id)) else {
             continue;
         };
-        let mut words = vec![label(&view, l.id)];
-        let parallel = |l| crate::lints::is_parallel(view.of(l));
-        if parallel(l.id) && !view.of(l.id).parent.is_some_and(parallel) && view.can_offload() {
+        // a thread of a kernel runs its loops alone
+        let is_alone = view.item.is_kernel || (view.item.is_device && !view.item.is_host);
+        if is_alone || view.of(l.id).parent.is_some() || quiet(&view, l.id).is_some() {
+            continue;
+        }
+        let parallel = crate::lints::is_parallel(view.of(l.id));
+        // a finding that the editor underlines, or a lens, says it already
+        let is_said = told.contains(&l.header) || lenses && is_offered(&view, l.id);
+        let mut words: Vec<String> = Some(label(&view, l.id)).filter(|_| !is_said).into_iter().collect();
+        if parallel && view.can_offload() {
             words.extend(words::caution(&view, l.id));
         }
-        hints.push(InlayHint {
-            offset: l.header.end,
-            label: words.join(", "),
-            tooltip: sentence(&view, l.id),
-        });
+        let offset = line_end(&ask.doc, l.header.end);
+        let is_new = hints.last().is_none_or(|h| h.offset != offset);
+        if is_new && !words.is_empty() {
+            hints.push(InlayHint { offset, label: words.join(", "), tooltip: sentence(&view, l.id) });
+        }
     }
     hints
+}
+
+/// The loops of which no finding speaks and that run in no thread of a loop around them, with what they are: "loop `j`: unknown (call of
+/// f)".
+pub fn unspoken<'f>(ask: &Ask, findings: &'f Findings) -> Vec<(&'f LoopFinding, String)> {
+    let spoken: FxHashSet<Span> =
+        findings.diagnostics.iter().filter(|d| d.is_of_loop()).map(|d| d.span).collect();
+    let mut out = Vec::new();
+    for l in findings.loops.iter().filter(|l| !spoken.contains(&l.header)) {
+        let Some(view) = findings.view(ask, l.item) else { continue };
+        let is_alone = view.item.is_kernel || (view.item.is_device && !view.item.is_host);
+        if is_alone || view.is_generated(l.id) || in_parallel(&view, l.id) {
+            continue;
+        }
+        out.push((l, format!("{}: {}", view.loop_name(l.id), label(&view, l.id))));
+    }
+    out
+}
+
+/// Whether a loop around it runs at once.
+fn in_parallel(view: &FunctionView, id: LoopId) -> bool {
+    let mut at = view.of(id).parent;
+    while let Some(up) = at {
+        if crate::lints::is_parallel(view.of(up)) {
+            return true;
+        }
+        at = view.of(up).parent;
+    }
+    false
+}
+
+/// Behind the last character of a line that is no blank.
+fn line_end(doc: &Doc, offset: u32) -> u32 {
+    let text = doc.text();
+    match text.line_span(text.line_of(offset)) {
+        Some(line) => line.start + doc.slice(line).trim_end().len() as u32,
+        None => offset,
+    }
+}
+
+/// Whether a lens offers the offload of a loop.
+fn is_offered(view: &FunctionView, id: LoopId) -> bool {
+    let wanted = crate::lints::is_parallel(view.of(id)) || view.together(id).is_some();
+    wanted && view.is_source(id) && view.is_offered(id)
 }
 
 /// The lenses: what can run on the GPU, why marked loops cannot, and kernels that can be simulated.
@@ -61,13 +117,11 @@ pub fn lenses(ask: &Ask, findings: &Findings) -> Vec<Lens> {
         let Some(view) = findings.view(ask, l.item) else {
             continue;
         };
-        if !crate::lints::shown(&view.facts).contains(&l.id) || view.is_generated(l.id) {
+        let is_shown = || crate::lints::shown(&view.facts).contains(&l.id) && quiet(&view, l.id).is_none();
+        if view.is_generated(l.id) || !is_shown() {
             continue;
         }
-        let parallel = crate::lints::is_parallel(view.of(l.id));
-        let together = view.together(l.id).is_some();
-        let offered = (parallel || together) && view.is_source(l.id) && view.is_offered(l.id);
-        let (title, action) = match offered {
+        let (title, action) = match is_offered(&view, l.id) {
             true => ("Offload to GPU".to_owned(), ActionId::offload(&l.key)),
             false if l.marked => {
                 let why = match view.can_offload() {

@@ -1,17 +1,22 @@
 //! What is known of a loop, as Markdown, when the pointer rests on its header.
 //!
-//! Short and made to be scanned: the verdict, the reason, then a list. Everything taken from the program's text stands
-//! in code spans, so that nothing in it can be read as markup.
+//! Short and made to be scanned: eight lines at most, and nothing that the finding beside it says already; all of it is what
+//! "Why is this loop …?" shows ([`loop_markdown`]). Everything taken from the program's text stands in code spans, so that nothing in
+//! it can be read as markup, and no backslash is needed.
+
+mod brief;
+
+use std::fmt::Write;
 
 use analysis::{LoopId, Verdict};
 use base::Span;
 
 use crate::check::{Findings, LoopFinding};
 use crate::function_view::FunctionView;
-use crate::limits::hover::LISTED;
+use crate::limits::hover::{LISTED, MOST_LINES};
 use crate::plans::{Outline, Planned};
 use crate::words::{self, list, quoted};
-use crate::Ask;
+use crate::{ActionId, Ask};
 
 /// Text to show, and what it is about.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,6 +24,8 @@ pub struct Hover {
     pub markdown: String,
     /// Bytes of the document.
     pub span: Span,
+    /// The action that shows what is left out, if something is.
+    pub more: Option<ActionId>,
 }
 
 /// What is said in place of what is not known yet.
@@ -27,27 +34,67 @@ pub const STILL: &str = "Still being analyzed.";
 impl Hover {
     /// For a place of which nothing is known yet.
     pub fn not_yet(span: Span) -> Hover {
-        Hover { markdown: STILL.to_owned(), span }
+        Hover { markdown: STILL.to_owned(), span, more: None }
     }
 }
 
-/// The hover at an offset: on a loop's header, on what a kernel does there, or on what a diagnostic underlines. With
-/// [`crate::Tier::Known`] nothing is found out, and what is not known yet is said to be so.
+/// The hover at an offset: on a loop's header, or on what a kernel does there. With [`crate::Tier::Known`] nothing is found out, and
+/// what is not known yet is said to be so.
 pub fn hover(ask: &Ask, findings: &Findings, offset: u32) -> Option<Hover> {
-    // headers do not nest save in macros, where the outermost speaks for all
-    let on_header = findings.loops.iter().find(|l| l.header.touches(offset));
     if let Some(h) = crate::kernels::hover(ask, offset) {
-        let said = findings.diagnostics.iter().filter(|d| d.span.touches(offset));
-        let said = said.map(|d| format!("\n\n{}\n\n`{}`", escape(&d.message), d.code));
-        return Some(Hover { markdown: h.markdown + &said.collect::<String>(), span: h.span });
+        let lines: Vec<String> = h.markdown.lines().map(str::to_owned).collect();
+        let filled = lines.iter().filter(|l| !l.trim().is_empty()).count();
+        let mut kept = first(lines, if filled > MOST_LINES { MOST_LINES - 1 } else { MOST_LINES });
+        if filled > MOST_LINES {
+            kept.push(format!("- and {} more", filled + 1 - MOST_LINES));
+        }
+        return Some(Hover { markdown: kept.join("\n"), ..h });
     }
-    if let Some(l) = on_header {
-        let view = findings.view(ask, l.item)?;
-        return Some(Hover { markdown: loop_markdown(&view, l), span: l.header });
+    // headers do not nest save in macros, where the outermost speaks for all
+    let l = findings.loops.iter().find(|l| l.header.touches(offset))?;
+    let view = findings.view(ask, l.item)?;
+    let is_told = findings.diagnostics.iter().any(|d| d.span == l.header && d.is_of_loop());
+    let (markdown, is_all) = loop_brief(&view, l, is_told);
+    let more = (!is_all).then(|| ActionId::explain(&l.key));
+    Some(Hover { markdown, span: l.header, more })
+}
+
+/// So many lines and those that are blank between them.
+fn first(lines: Vec<String>, count: usize) -> Vec<String> {
+    let mut left = count;
+    let mut out: Vec<String> = Vec::new();
+    for line in lines {
+        let is_blank = line.trim().is_empty();
+        if !is_blank && left == 0 {
+            break;
+        }
+        left -= usize::from(!is_blank);
+        out.push(line);
     }
-    let d = findings.diagnostics.iter().find(|d| d.span.touches(offset))?;
-    let markdown = format!("{}\n\n`{}`", escape(&d.message), d.code);
-    Some(Hover { markdown, span: d.span })
+    while out.last().is_some_and(|l| l.trim().is_empty()) {
+        out.pop();
+    }
+    out
+}
+
+/// What is known of one loop in a few lines, and whether that is all. `is_told`: a finding on it is shown beside.
+fn loop_brief(view: &FunctionView, finding: &LoopFinding, is_told: bool) -> (String, bool) {
+    let id = finding.id;
+    let mut lines: Vec<String> = vec![headline(view, id), String::new()];
+    match view.of(id).verdict {
+        Verdict::Independent | Verdict::Reduction => brief::parallel(view, id, is_told, &mut lines),
+        Verdict::Sequential => brief::sequential(view, finding, is_told, &mut lines),
+        Verdict::Unknown => brief::unknown(view, id, is_told, &mut lines),
+    }
+    other_files(view, id, &mut lines);
+    configuration(view, &mut lines);
+    let whole = loop_markdown(view, finding);
+    let filled = |all: &mut dyn Iterator<Item = &str>| all.filter(|l| !l.trim().is_empty()).count();
+    let count = filled(&mut lines.iter().map(String::as_str));
+    let is_all = count <= MOST_LINES && filled(&mut whole.lines()) <= count;
+    // one line is for the way to the rest
+    let lines = first(lines, if is_all { MOST_LINES } else { MOST_LINES - 1 });
+    (lines.join("\n"), is_all)
 }
 
 /// All that is known of one loop.
@@ -111,36 +158,58 @@ fn headline(view: &FunctionView, id: LoopId) -> String {
     format!("**{verdict}** ({}{mark})", escape(&view.loop_name(id)))
 }
 
-fn parallel(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
-    let l = view.of(id);
-    let band = view.band(id);
-    let names: Vec<String> = band.iter().filter_map(|b| view.index_name(*b)).map(quoted).collect();
-    let across = match band.len() {
-        1 => String::new(),
-        n => format!(" across {n} nested loops ({})", list(&names)),
-    };
-    let threads = words::thread_count(view, &band).map(|c| format!(", {} threads", code(&c)));
-    let threads = threads.unwrap_or_default();
-    let planned = match view.ask.only_known() {
+/// What runs at once: ` across 2 nested loops (`i` and `j`)`, `, `n * m` threads`.
+struct Across {
+    loops: String,
+    threads: String,
+}
+
+impl Across {
+    fn of(view: &FunctionView, id: LoopId) -> Across {
+        let band = view.band(id);
+        let names: Vec<String> = band.iter().filter_map(|b| view.index_name(*b)).map(quoted).collect();
+        let loops = match band.len() {
+            1 => String::new(),
+            n => format!(" across {n} nested loops ({})", list(&names)),
+        };
+        let threads = words::thread_count(view, &band).map(|c| format!(", {} threads", code(&c)));
+        Across { loops, threads: threads.unwrap_or_default() }
+    }
+
+    fn on_the_gpu(&self, blocks: &str) -> String {
+        format!("- on the GPU: one thread per iteration{}{}{blocks}", self.loops, self.threads)
+    }
+
+    fn could_run(&self) -> String {
+        format!("- could run with one thread per iteration{}{}", self.loops, self.threads)
+    }
+}
+
+/// Whether a kernel is made; while only what is known counts, `None` is not known yet.
+fn on_device(view: &FunctionView, id: LoopId) -> Option<Planned> {
+    match view.ask.only_known() {
         true => view.known_plan(id),
         false => Some(view.planned(id)),
-    };
-    match planned {
+    }
+}
+
+fn together(shared: &crate::plans::Shared) -> String {
+    format!("- on the GPU: {} kernels for the loops in it, between which arrays stay there", shared.kernels)
+}
+
+fn parallel(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
+    let l = view.of(id);
+    let across = Across::of(view, id);
+    match on_device(view, id) {
         Some(Planned::Kernel(outline)) => {
-            let blocks = blocks(view, &outline);
-            lines.push(format!("- on the GPU: one thread per iteration{across}{threads}{blocks}"));
+            lines.push(across.on_the_gpu(&blocks(view, &outline)));
             if let Some(m) = words::mappings(view, &outline) {
                 lines.extend(words::prediction(view, &m).lines);
             }
         }
-        Some(Planned::Together(shared)) => {
-            lines.push(format!(
-                "- on the GPU: {} kernels for the loops in it, between which arrays stay there",
-                shared.kernels
-            ));
-        }
+        Some(Planned::Together(shared)) => lines.push(together(&shared)),
         Some(Planned::No(why)) => {
-            lines.push(format!("- could run with one thread per iteration{across}{threads}"));
+            lines.push(across.could_run());
             let what = match why.label(view) {
                 Some(label) => format!("{} ({})", words::NOT_YET, escape(&label)),
                 None => "as a kernel".to_owned(),
@@ -148,7 +217,7 @@ fn parallel(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
             lines.push(format!("- {what}: {}", escape(&why.words(view, id))));
         }
         None => {
-            lines.push(format!("- could run with one thread per iteration{across}{threads}"));
+            lines.push(across.could_run());
             lines.push(format!("- as a kernel: {STILL}"));
         }
     }
@@ -311,27 +380,45 @@ fn code(text: &str) -> String {
     format!("{fence} {text} {fence}")
 }
 
-/// Words with code spans in backticks, as messages have them: what stands outside the spans is escaped.
+/// Words with code spans in backticks, as messages have them: what stands outside the spans and could be read as markup becomes one.
 pub(crate) fn escape(message: &str) -> String {
     let mut out = String::with_capacity(message.len() + 8);
     let parts: Vec<&str> = message.split('`').collect();
-    // an odd number of backticks would leave a span open: then all are escaped
+    // an odd number of backticks would leave a span open: then none is one
     let paired = parts.len() % 2 == 1;
     for (k, part) in parts.iter().enumerate() {
         if k > 0 {
-            out.push_str(if paired { "`" } else { "\\`" });
+            out.push(if paired { '`' } else { '\'' });
         }
-        let is_code = paired && k % 2 == 1;
-        if is_code {
-            out.push_str(part);
-            continue;
-        }
-        for c in part.chars() {
-            if matches!(c, '\\' | '*' | '_' | '{' | '}' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '&') {
-                out.push('\\');
-            }
-            out.push(c);
+        match paired && k % 2 == 1 {
+            true => out.push_str(part),
+            false => part.split_inclusive(' ').for_each(|word| in_span(word, &mut out)),
         }
     }
     out
+}
+
+/// A word with the blank behind it; as a code span where Markdown would read something into it. Punctuation around it stays outside.
+fn in_span(word: &str, out: &mut String) {
+    let is_markup =
+        |c| matches!(c, '\\' | '*' | '_' | '{' | '}' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '&');
+    if !word.contains(is_markup) {
+        out.push_str(word);
+        return;
+    }
+    let own = word.trim_matches(|c| matches!(c, ' ' | '(' | ')' | ',' | '.' | ';' | ':' | '!' | '?'));
+    // a call keeps its parentheses
+    let own = match word.split_once(own) {
+        Some((_, rest)) if own.contains('(') && !own.ends_with(')') && rest.starts_with(')') => {
+            let start = own.as_ptr() as usize - word.as_ptr() as usize;
+            word.get(start..start + own.len() + 1).unwrap_or(own)
+        }
+        _ => own,
+    };
+    match word.split_once(own) {
+        Some((before, after)) => {
+            let _ = write!(out, "{before}`{own}`{after}");
+        }
+        None => out.push_str(word),
+    }
 }

@@ -32,6 +32,7 @@ mod optimize;
 mod plans;
 mod project;
 mod promises;
+mod quiet;
 mod region_plan;
 mod regions;
 mod repairs;
@@ -65,7 +66,7 @@ pub use enabling::{Enabling, EnablingStep};
 pub use front::{
     Ask as HeaderAsk, Header, HeaderId, Headers, Index as HeaderIndex, Predefined, Source as HeaderSource,
 };
-pub use hints::{inlay_hints, lenses, InlayHint, Lens};
+pub use hints::{inlay_hints, lenses, unspoken, InlayHint, Lens};
 pub use hover::{hover, Hover, STILL as STILL_ANALYZED};
 pub use kernels::{
     kernel_reports, kernel_text, parse_shape, simulate_kernels, AccessReport, Barrier, BarrierReport, Branch,
@@ -92,5 +93,7 @@ pub use verify::{
     all_transferred, given_names, verify, At, Copies, Counted, Natively, Outcome, Transferred, Trial,
     Verifier, VerifyCase, VerifyOptions, VerifyReport,
 };
-pub use views::{show_all_dependences, show_call_graph, show_dependences, show_terms, View};
+pub use views::{
+    show_all_dependences, show_call_graph, show_dependences, show_terms, Drawn, DrawnEdge, DrawnNode, View,
+};
 pub use worth::LeftOut;

@@ -44,6 +44,10 @@ pub(crate) mod function_view {
 pub(crate) mod hover {
     /// Dependences, conditions and obstacles listed at most, each.
     pub(crate) const LISTED: usize = 6;
+    /// Lines of a hover at most, blank ones not counted: what a popup shows without scrolling.
+    pub(crate) const MOST_LINES: usize = 8;
+    /// Dependences, and reasons in sentences, that a hover has room for.
+    pub(crate) const NAMED: usize = 3;
 }
 
 /// Of `kernels::beside`.
@@ -114,6 +118,12 @@ pub(crate) mod plans {
     pub(crate) const QUICK_FUNCTION_STEPS: u64 = 40_000;
     /// Steps that a plan takes for each term of its function, besides those it counts itself.
     pub(crate) const STEPS_A_TERM: u64 = 8;
+}
+
+/// Of `quiet`.
+pub(crate) mod quiet {
+    /// Operators of the statements of a nest that only fills: what makes more is computing.
+    pub(crate) const FEW: usize = 16;
 }
 
 /// Of `repairs::trial`.

@@ -21,6 +21,35 @@ pub struct View {
     pub markdown: String,
     /// The same as a graph, where it is one.
     pub dot: Option<String>,
+    /// The same for who draws it.
+    pub graph: Option<Drawn>,
+}
+
+/// A graph to be drawn.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Drawn {
+    /// In the order of the text.
+    pub nodes: Vec<DrawnNode>,
+    pub edges: Vec<DrawnEdge>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DrawnNode {
+    id: String,
+    /// A few lines.
+    pub words: Vec<String>,
+    /// 1-based; 0: nowhere in the document.
+    pub line: u32,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DrawnEdge {
+    /// Numbers of nodes.
+    pub from: usize,
+    pub to: usize,
+    pub words: String,
+    /// Not proved.
+    pub dashed: bool,
 }
 
 /// The dependences that the chosen loops carry: both accesses, direction and distance, two iterations as an example, and
@@ -50,7 +79,8 @@ fn dependences_of(ask: &Ask, findings: &Findings, chosen: &[&LoopFinding]) -> Re
     if pages.len() > 1 {
         title = "Dependences".to_owned();
     }
-    Ok(View { title, markdown: pages.join("\n\n"), dot: Some(graph.done()) })
+    let (dot, drawn) = graph.done();
+    Ok(View { title, markdown: pages.join("\n\n"), dot: Some(dot), graph: Some(drawn) })
 }
 
 fn dependence_page(view: &FunctionView, id: LoopId, graph: &mut Graph) -> String {
@@ -147,7 +177,7 @@ pub fn show_call_graph(doc: &Doc) -> View {
             }
         }
         let line = line_column(doc, item.span.start).line;
-        graph.node(&item.name, &format!("{} (line {line})", item.name), "");
+        graph.node(&item.name, &format!("{} (line {line})", item.name), line, "");
         let _ = write!(out, "\n- {} on line {line}", quoted(&item.name));
         if called.is_empty() {
             out += " calls nothing";
@@ -165,13 +195,14 @@ pub fn show_call_graph(doc: &Doc) -> View {
             };
             let _ = write!(out, "{} {shown}{whose} on line {at}", if k == 0 { " calls" } else { "," });
             if !defined(name) {
-                graph.node(name, name, ", style=dashed");
+                graph.node(name, name, 0, ", style=dashed");
             }
-            graph.edge(&item.name, name, "", "");
+            graph.edge(&item.name, name, "", false);
         }
     }
     out.push('\n');
-    View { title: "Calls".to_owned(), markdown: out, dot: Some(graph.done()) }
+    let (dot, drawn) = graph.done();
+    View { title: "Calls".to_owned(), markdown: out, dot: Some(dot), graph: Some(drawn) }
 }
 
 /// The terms of a document, or of the function the chosen loop stands in.
@@ -194,13 +225,15 @@ pub fn show_terms(doc: &Doc, findings: &Findings, which: Option<&Which>) -> Resu
             let _ = writeln!(out, "\nNot understood: {}", r.reason);
         }
     }
-    Ok(View { title: "Terms".to_owned(), markdown: out, dot: None })
+    Ok(View { title: "Terms".to_owned(), markdown: out, dot: None, graph: None })
 }
 
-/// Text for Graphviz.
+/// A graph that is being made, and its text for Graphviz.
 struct Graph {
     text: String,
-    nodes: Vec<String>,
+    nodes: Vec<DrawnNode>,
+    /// Names of the nodes, which may come later; words; whether it is not proved.
+    edges: Vec<(String, String, String, bool)>,
 }
 
 impl Graph {
@@ -208,35 +241,47 @@ impl Graph {
         Graph {
             text: format!("digraph {name} {{\n  node [shape=box, fontname=monospace];\n"),
             nodes: Vec::new(),
+            edges: Vec::new(),
         }
     }
-    fn node(&mut self, id: &str, label: &str, more: &str) {
-        if !self.nodes.iter().any(|n| n == id) {
-            self.nodes.push(id.to_owned());
+    fn node(&mut self, id: &str, label: &str, line: u32, more: &str) {
+        if self.nodes.iter().all(|n| n.id != id) {
+            let words = label.lines().map(str::to_owned).collect();
+            self.nodes.push(DrawnNode { id: id.to_owned(), words, line });
             let _ = writeln!(self.text, "  {} [label={}{more}];", dot_text(id), dot_text(label));
         }
     }
-    fn edge(&mut self, from: &str, to: &str, label: &str, more: &str) {
-        let label = if label.is_empty() { String::new() } else { format!("label={}", dot_text(label)) };
+    fn edge(&mut self, from: &str, to: &str, words: &str, dashed: bool) {
+        self.edges.push((from.to_owned(), to.to_owned(), words.to_owned(), dashed));
+        let label = if words.is_empty() { String::new() } else { format!("label={}", dot_text(words)) };
+        let more = if dashed { ", style=dashed" } else { "" };
         let _ = writeln!(self.text, "  {} -> {} [{label}{more}];", dot_text(from), dot_text(to));
     }
     fn dependence(&mut self, view: &FunctionView, d: &Dependence) {
         let ends = [d.source, d.sink].map(|t| {
             let at = view.line_column(view.span(t).start);
             let id = format!("{}:{}", at.line, at.column);
-            self.node(&id, &format!("{}\nline {}", view.text(t), at.line), "");
+            self.node(&id, &format!("{}\nline {}", view.text(t), at.line), at.line, "");
             id
         });
         let distances: Vec<String> =
             d.distance.iter().map(|x| x.map_or("?".to_owned(), |v| v.to_string())).collect();
         let label =
             format!("{} {} ({})", words::kind_name(d.kind), view.object(&d.object), distances.join(", "));
-        let style = if d.witness.is_some() { "" } else { ", style=dashed" };
-        self.edge(&ends[0], &ends[1], &label, style);
+        self.edge(&ends[0], &ends[1], &label, d.witness.is_none());
     }
-    fn done(mut self) -> String {
+    /// The text, and what is drawn: nodes in the order of the text of the document.
+    fn done(mut self) -> (String, Drawn) {
         self.text.push_str("}\n");
-        self.text
+        let column = |n: &DrawnNode| n.id.split_once(':').and_then(|(_, c)| c.parse::<u32>().ok());
+        let mut nodes = self.nodes;
+        nodes.sort_by_key(|n| (n.line, column(n)));
+        let number = |id: &str| nodes.iter().position(|n| n.id == id);
+        let edge = |(from, to, words, dashed): (String, String, String, bool)| {
+            Some(DrawnEdge { from: number(&from)?, to: number(&to)?, words, dashed })
+        };
+        let edges = self.edges.into_iter().filter_map(edge).collect();
+        (self.text, Drawn { nodes, edges })
     }
 }
 

@@ -34,6 +34,9 @@ pub struct Target {
     /// `warpwright.applyRules`: whether the result is only to be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<bool>,
+    /// `warpwright.applyRules`: whether the editor is to show how the result came about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explain: Option<bool>,
 }
 
 /// LSP's.
@@ -154,6 +157,21 @@ pub struct DocumentText {
     /// Of the document.
     pub version: i32,
     pub text: String,
+}
+
+/// `warpwright/showPanel`, a notification to editors that say `"panels": true` in their initialization options: a result to be shown as
+/// it is, beside the program. It has no scripts; its links are commands: `warpwright.openPlace` with `[uri, line]` (from 1), and
+/// `warpwright.cancelWork` with `[token]` of a progress.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Panel {
+    /// Panels of one name are one.
+    pub name: String,
+    pub title: String,
+    /// A whole page.
+    pub html: String,
+    /// Whether it only replaces what a panel of this name shows: one that was closed stays closed.
+    pub replaces: bool,
 }
 
 /// `experimental.warpwright` of the answer to `initialize`.

@@ -66,6 +66,7 @@ fn table() -> Table {
     t.add::<crate::LoopShown>(Editor, "warpwright.showDependences");
     t.add::<crate::Page>(Editor, "warpwright.showCallGraph, .showTerms");
     t.add::<crate::DocumentText>(Editor, "warpwright/documentText");
+    t.add::<crate::Panel>(Editor, "warpwright/showPanel");
     t
 }
 

@@ -16,6 +16,7 @@ pub fn text(reports: &[FileReport], is_painted: bool) -> String {
         for diagnostic in &report.findings.diagnostics {
             finding(&mut out, report, diagnostic, is_painted);
         }
+        unspoken(&mut out, report);
         // where something was not read, its loops were not either
         let unread = || report.findings.diagnostics.iter().any(|d| d.code == "not-understood");
         let silent = report.findings.loops.is_empty() && unread();
@@ -65,6 +66,17 @@ fn finding(out: &mut String, report: &FileReport, d: &ide::Diagnostic, is_painte
     for related in &d.related {
         let [line, column, ..] = report.place(related.span, PositionEncoding::Utf8);
         let _ = writeln!(out, " {:w$} = {line}:{column}: {}", "", related.message, w = number.len());
+    }
+}
+
+/// A line for each loop of which no finding speaks and that does not run inside a thread: those in loops that are not parallel, and those
+/// that are not worth a finding.
+fn unspoken(out: &mut String, report: &FileReport) {
+    let findings = &report.findings;
+    let quiet = ide::unspoken(&report.ask, findings);
+    for (l, label) in quiet {
+        let [line, column, ..] = report.place(l.span, PositionEncoding::Utf8);
+        let _ = writeln!(out, "{}:{line}:{column}: {label}", report.path());
     }
 }
 

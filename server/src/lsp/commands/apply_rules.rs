@@ -12,6 +12,7 @@ use crate::lsp::actions::{apply_rules, failed, rules_of_id, stale};
 use crate::lsp::backend::Backend;
 use crate::lsp::document::Analyzed;
 use crate::lsp::host::{Context, Need};
+use crate::lsp::panel::{self, Cell, Part, Place, Report, Table};
 
 pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
     let uri = call.uri()?;
@@ -21,6 +22,8 @@ pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
 /// Applies a rule system to a loop, a function or the file; or only tells what would come of it.
 async fn rewrite(backend: &Backend, uri: tower_lsp::ls_types::Uri, target: Target) -> Result<Option<Value>> {
     let preview = target.preview.unwrap_or(false);
+    let explain = target.explain.unwrap_or(false);
+    let place = Place { uri: uri.as_str().to_owned(), name: "derivation".to_owned() };
     let make = move |context: &Context| {
         let analyzed = analyzed(context)?;
         if target.version.is_some_and(|version| version != context.view.version) {
@@ -39,6 +42,9 @@ async fn rewrite(backend: &Backend, uri: tower_lsp::ls_types::Uri, target: Targe
         apply_rules(context, analyzed, &system, &scope)
     };
     let (applied, plan) = backend.ask(uri, Need::ThisText, make).await?;
+    if explain {
+        panel::offer(backend, &place, &derivation(&applied)).await;
+    }
     let file = |f: &ide::NewFile| wire::NewFile { name: f.name.clone(), text: f.text.clone() };
     let files = applied.edit.create.iter().map(file).collect();
     let done = match preview {
@@ -55,6 +61,17 @@ async fn rewrite(backend: &Backend, uri: tower_lsp::ls_types::Uri, target: Targe
         applied: done.as_ref().map(|d| d.applied),
         created: done.map(|d| d.created),
     }))
+}
+
+/// How a result came about, step by step.
+fn derivation(applied: &ide::RulesApplied) -> Report {
+    let step = |(k, words): (usize, &String)| vec![Cell::Number(k as u64 + 1), Cell::Words(words.clone())];
+    let rows = applied.derivation.iter().enumerate().map(step).collect();
+    let parts = vec![
+        Part::Text(applied.checked.clone()),
+        Part::Table(Table { heads: vec!["step", "rule and place"], rows }),
+    ];
+    Report { title: applied.title.clone(), parts }
 }
 
 fn scope_of(context: &Context, analyzed: &Analyzed, target: &Target) -> Result<ide::RuleTarget> {

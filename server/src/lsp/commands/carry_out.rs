@@ -5,7 +5,6 @@ use std::sync::Arc;
 use base::Span;
 use serde_json::Value;
 use tower_lsp::jsonrpc::Result;
-use tower_lsp::ls_types as lsp;
 use wire::{ActionData, Target};
 
 use super::target::{analyzed, offset};
@@ -14,14 +13,15 @@ use crate::lsp::actions::{failed, make, make_for, Made};
 use crate::lsp::backend::{failed_inside, Backend};
 use crate::lsp::edits::{self, Plan};
 use crate::lsp::host::{Context, Need};
-use crate::lsp::markdown::plain;
+use crate::lsp::panel::{self, Place, Report};
 
 /// Does what the action of this verb does: the one named by its id, or the one offered at the place.
 pub async fn action(backend: &Backend, verb: &'static str, call: Call) -> Result<Option<Value>> {
     let uri = call.uri()?;
+    let place = Place { uri: uri.as_str().to_owned(), name: verb.to_owned() };
     let find = move |context: &Context| find_and_make(context, verb, &call.target);
     let made = backend.ask(uri, Need::ThisText, find).await?;
-    carry_out(backend, made).await
+    carry_out(backend, &place, made).await
 }
 
 fn find_and_make(context: &Context, verb: &str, target: &Target) -> Result<Made> {
@@ -55,12 +55,10 @@ fn find_and_make(context: &Context, verb: &str, target: &Target) -> Result<Made>
 }
 
 /// Has the client apply an edit, or show a text.
-async fn carry_out(backend: &Backend, made: Made) -> Result<Option<Value>> {
+async fn carry_out(backend: &Backend, place: &Place, made: Made) -> Result<Option<Value>> {
     match made {
         Made::Show { title, markdown } => {
-            // the loop's own part; the pages behind it are for those who read the result
-            let own = markdown.split("\n---\n").next().unwrap_or_default();
-            backend.client.show_message(lsp::MessageType::INFO, plain(own)).await;
+            panel::show(backend, place, &Report::of_markdown(&title, &markdown), false).await;
             Ok(answer(&wire::Text { title, markdown }))
         }
         Made::Edit(plan) => apply(backend, plan).await.map(|done| answer(&done)),

@@ -46,6 +46,11 @@ impl<'a> Progress<'a> {
         }
     }
 
+    /// What calls the work off.
+    pub fn token(&self) -> Option<&lsp::ProgressToken> {
+        self.token.as_ref()
+    }
+
     /// Tells how far the work is, from the thread that does it.
     pub fn teller(&self) -> Teller {
         Teller { outgoing: self.backend.outgoing.clone(), token: self.token.clone() }

@@ -8,6 +8,7 @@ use crate::contract::{loop_of, page};
 use crate::lsp::actions::stale;
 use crate::lsp::backend::Backend;
 use crate::lsp::host::{Context, Need};
+use crate::lsp::panel::{self, Place};
 
 pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
     let uri = call.uri()?;
@@ -16,7 +17,11 @@ pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
         let which = ide::Which::Key(finding.key.to_string());
         let view =
             ide::show_dependences(&context.ask(analyzed), &analyzed.findings, &which).map_err(|_| stale())?;
-        Ok(answer(&wire::LoopShown { report: loop_of(finding.report()), page: page(&view) }))
+        let shown = wire::LoopShown { report: loop_of(finding.report()), page: page(&view) };
+        Ok((shown, panel::dependences(&view)))
     };
-    backend.ask(uri, Need::ThisText, find).await
+    let place = Place { uri: uri.as_str().to_owned(), name: "dependences".to_owned() };
+    let (shown, report) = backend.ask(uri, Need::ThisText, find).await?;
+    panel::offer(backend, &place, &report).await;
+    Ok(answer(&shown))
 }

@@ -9,6 +9,7 @@ use crate::contract::page;
 use crate::lsp::actions::stale;
 use crate::lsp::backend::Backend;
 use crate::lsp::host::{Context, Need};
+use crate::lsp::panel::{self, Place, Report};
 
 pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
     let uri = call.uri()?;
@@ -16,8 +17,10 @@ pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
         let all = analyzed(context)?;
         // the function around the place, if a loop is there; else the whole document
         let which = loop_of(context, &call.target).ok().map(|(_, l)| ide::Which::Key(l.key.to_string()));
-        let view = ide::show_terms(&all.doc, &all.findings, which.as_ref()).map_err(|_| stale())?;
-        Ok(answer(&page(&view)))
+        ide::show_terms(&all.doc, &all.findings, which.as_ref()).map_err(|_| stale())
     };
-    backend.ask(uri, Need::ThisText, find).await
+    let place = Place { uri: uri.as_str().to_owned(), name: "terms".to_owned() };
+    let view = backend.ask(uri, Need::ThisText, find).await?;
+    panel::offer(backend, &place, &Report::of_markdown(&view.title, &view.markdown)).await;
+    Ok(answer(&page(&view)))
 }

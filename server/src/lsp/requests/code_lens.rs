@@ -1,5 +1,7 @@
 //! `textDocument/codeLens`: what can be done with loops, above them.
 
+use std::sync::atomic::Ordering;
+
 use serde_json::json;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::ls_types as lsp;
@@ -11,6 +13,7 @@ use crate::lsp::host::{Context, Need};
 use crate::lsp::to_lsp;
 
 pub async fn run(backend: &Backend, params: lsp::CodeLensParams) -> Result<Option<Vec<lsp::CodeLens>>> {
+    backend.asks_lenses.store(true, Ordering::Relaxed);
     let list = |context: &Context| {
         let view = &context.view;
         let Some(analyzed) = view.analyzed.as_ref().filter(|_| context.settings.code_lens.enable) else {

@@ -3,6 +3,7 @@
 //! A hover never waits for an analysis. Where the whole answer is not there in time, what is known is said, with what is
 //! still being found out; that goes on behind it, so that the next hover knows.
 
+use serde_json::json;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::ls_types as lsp;
 
@@ -11,7 +12,7 @@ use crate::lsp::backend::Backend;
 use crate::lsp::caps::Caps;
 use crate::lsp::document::{position_from_lsp, View};
 use crate::lsp::host::{Context, Glimpse, Need};
-use crate::lsp::{edits, markdown, to_lsp};
+use crate::lsp::{edits, markdown, panel, to_lsp};
 use crate::rule_pages::is_page;
 
 pub async fn run(backend: &Backend, params: lsp::HoverParams) -> Result<Option<lsp::Hover>> {
@@ -48,7 +49,8 @@ fn whole(context: &Context, position: lsp::Position) -> Option<lsp::Hover> {
         }
         None => None,
     }?;
-    Some(shown(hover.markdown, Some(to_lsp::range(hover.span, &view.text, &context.caps)), &context.caps))
+    let text = with_more(hover.markdown, hover.more.as_ref(), view, &context.caps);
+    Some(shown(text, Some(to_lsp::range(hover.span, &view.text, &context.caps)), &context.caps))
 }
 
 /// What is known, with what is not known yet.
@@ -63,10 +65,24 @@ fn known(glimpse: &Glimpse, position: lsp::Position) -> Option<lsp::Hover> {
     let ask = analyzed.ask(&base::CancelToken::new()).at(ide::Tier::Known);
     let mut hover = ide::hover(&ask, &analyzed.findings, before)?;
     let Some(span) = same.now(hover.span) else { return nothing() };
+    hover.markdown = with_more(hover.markdown, hover.more.as_ref(), view, &glimpse.caps);
     if !same.is_all() {
         hover.markdown.push_str("\n\nThe text has changed since; it is still being analyzed.");
     }
     Some(shown(hover.markdown, Some(to_lsp::range(span, text, &glimpse.caps)), &glimpse.caps))
+}
+
+/// With the way to what the hover leaves out.
+fn with_more(markdown: String, more: Option<&ide::ActionId>, view: &View, caps: &Caps) -> String {
+    let Some(id) = more else { return markdown };
+    let way = match caps.panels {
+        true => {
+            let target = json!([{"uri": view.uri.as_str(), "version": view.version, "id": id.to_string()}]);
+            format!("[More]({})", panel::command("warpwright.explain", &target))
+        }
+        false => "More: \"Why is this loop …?\" among the actions here.".to_owned(),
+    };
+    format!("{markdown}\n\n{way}")
 }
 
 /// What two versions of a text have in common: their beginnings and their ends.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::IndexId;
 use term::device::Index;
 use term::{BinOp, Body, Len, Op, Storage, SymbolId, TermId, TypeKind};
 
@@ -123,15 +124,46 @@ impl<'a> Reader<'a> {
 
     pub(super) fn unchecked(&mut self) {
         let body = self.body;
-        let checks = |t: &TermId| {
-            matches!(name(body, *t), Some("cudaGetLastError" | "cudaPeekAtLastError"))
-                // a wrapper of the program's own may check
-                || name(body, *t).is_some_and(|n| n.to_lowercase().contains("check"))
-        };
-        let launch = self.order.iter().find(|t| matches!(body.op(**t), Op::Launch));
-        if let (Some(&t), false) = (launch, self.order.iter().any(checks)) {
-            self.found.push((t, HostFault::Unchecked));
+        let Some(&launch) = self.order.iter().find(|t| matches!(body.op(**t), Op::Launch)) else { return };
+        // a macro that is not seen may have taken the launch itself
+        let inside = self.parents.get(launch.index()).copied().flatten();
+        let is_taken = inside.is_some_and(|up| matches!(body.op(up), Op::Call));
+        if !is_taken && !asks(body, &self.parents, self.context.program, 0) {
+            self.found.push((launch, HostFault::Unchecked));
         }
+    }
+}
+
+/// Functions of the program's own that are looked into, one called by the other.
+const DEEP: u32 = 4;
+
+/// Whether a function asks what came of launches, itself or by functions of the program that it calls: by the error that is kept, or
+/// by what waiting for the device gives.
+fn asks(body: &Body, parents: &[Option<TermId>], program: &crate::Program, deep: u32) -> bool {
+    let looks = |t: TermId| match name(body, t) {
+        Some("cudaGetLastError" | "cudaPeekAtLastError") => true,
+        Some("cudaDeviceSynchronize" | "cudaThreadSynchronize" | "cudaStreamSynchronize") => {
+            is_used(body, parents, t)
+        }
+        // a wrapper that is not seen may check
+        Some(n) if n.to_lowercase().contains("check") => true,
+        Some(n) if deep < DEEP => {
+            program.body(n).is_some_and(|called| asks(called, &called.parents(), program, deep + 1))
+        }
+        _ => false,
+    };
+    body.walk(body.root).any(looks)
+}
+
+/// Whether somebody looks at the value of a call.
+fn is_used(body: &Body, parents: &[Option<TermId>], call: TermId) -> bool {
+    let Some(up) = parents.get(call.index()).copied().flatten() else { return false };
+    let args = body.args(up);
+    match body.op(up) {
+        Op::List | Op::Cast => false,
+        Op::If | Op::While | Op::Switch => args.first() == Some(&call),
+        Op::For | Op::DoWhile => args.get(1) == Some(&call),
+        _ => true,
     }
 }
 

@@ -29,7 +29,7 @@ fn show(at: &At) -> Result<Resolved, ResolveError> {
             markdown.push_str(page);
         }
     }
-    Ok(Resolved::Show { title: title(at), markdown })
+    Ok(Resolved::Show { title: title(at), markdown, run: None })
 }
 
 fn title(at: &At) -> String {

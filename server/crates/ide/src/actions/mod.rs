@@ -103,13 +103,15 @@ pub struct WorkspaceEdit {
 }
 
 /// What an action comes to.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub enum Resolved {
     Edit(WorkspaceEdit),
     /// Text to show; nothing changes.
     Show {
         title: String,
         markdown: String,
+        /// The run that it tells.
+        run: Option<Box<crate::kernels::KernelRun>>,
     },
 }
 

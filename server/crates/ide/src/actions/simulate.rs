@@ -43,13 +43,15 @@ pub(super) fn show(ask: &Ask, kernel: &str) -> Result<Resolved, ResolveError> {
             _ => "of races nothing".to_owned(),
         };
         let safe = k.barriers.iter().filter(|b| b.verdict == "safe").count();
-        format!(
-            "Proved without running: {races}; {safe} of {} barriers are reached by all threads.\n\n",
-            k.barriers.len()
-        )
+        let barriers = match k.barriers.len() {
+            0 => String::new(),
+            n => format!("; {safe} of {n} barriers are reached by all threads"),
+        };
+        format!("Proved without running: {races}{barriers}.\n\n")
     });
     Ok(Resolved::Show {
         title: format!("{kernel} in the simulator"),
         markdown: format!("{}```text\n{}```\n", proved.unwrap_or_default(), kernel_text(doc, run)),
+        run: Some(Box::new(run.clone())),
     })
 }

@@ -36,7 +36,7 @@ pub(crate) fn hover(ask: &Ask, offset: u32) -> Option<Hover> {
     };
     let s = Shown { ask, doc, item, facts: &facts, launch: &launch };
     if header.touches(offset) {
-        return Some(Hover { markdown: s.kernel(), span: header });
+        return Some(Hover { markdown: s.kernel(), span: header, more: None });
     }
     s.operation(offset).or_else(|| s.access(offset)).or_else(|| s.branch(offset))
 }
@@ -85,7 +85,7 @@ impl Shown<'_> {
             }
             out.push_str(&self.access_words(a));
         }
-        Some(Hover { markdown: out, span: self.span(nearest.term) })
+        Some(Hover { markdown: out, span: self.span(nearest.term), more: None })
     }
 
     fn access_words(&self, a: &AccessFact) -> String {
@@ -300,7 +300,7 @@ impl Shown<'_> {
                 let _ = write!(out, "\n- and {} more", lanes.len() - 6);
             }
         }
-        Some(Hover { markdown: out, span })
+        Some(Hover { markdown: out, span, more: None })
     }
 
     // ---- barriers and fences
@@ -308,7 +308,7 @@ impl Shown<'_> {
     fn operation(&self, offset: u32) -> Option<Hover> {
         let body = &self.item.body;
         if let Some(b) = self.facts.barriers.iter().find(|b| self.span(b.term).touches(offset)) {
-            return Some(Hover { markdown: self.barrier(b), span: self.span(b.term) });
+            return Some(Hover { markdown: self.barrier(b), span: self.span(b.term), more: None });
         }
         let named = |&t: &TermId| {
             let &callee = body.args(t).first()?;
@@ -334,7 +334,7 @@ impl Shown<'_> {
                 let out = "the lanes of the warp that are named (all without a mask) wait for one another, and see what the others wrote \
                      to shared and global memory before.\n\n- orders nothing between warps";
                 let needed = self.without(t);
-                return Some(Hover { markdown: format!("**`{name}()`**: {out}{needed}"), span: self.span(t) });
+                return Some(Hover { markdown: format!("**`{name}()`**: {out}{needed}"), span: self.span(t), more: None });
             }
             _ => return None,
         };
@@ -342,7 +342,7 @@ impl Shown<'_> {
             "**`{name}()`**: {words}.\n\n- waits for nobody, and orders nothing for threads that read before they have seen the later write"
         );
         out.push_str(&self.fence_is_for(t));
-        Some(Hover { markdown: out, span: self.span(t) })
+        Some(Hover { markdown: out, span: self.span(t), more: None })
     }
 
     fn barrier(&self, b: &BarrierFact) -> String {
@@ -432,6 +432,18 @@ impl Shown<'_> {
 
     // ---- the kernel
 
+    /// `- no race, whatever memory holds`
+    fn races(&self) -> String {
+        let (verdict, reason) = said::verdict(self.doc, self.item, self.facts);
+        let races = match (verdict, reason) {
+            ("race-free", _) => "no race, whatever memory holds".to_owned(),
+            ("race", _) => "a race".to_owned(),
+            (_, Some(why)) => format!("whether it has races is not known: {why}"),
+            _ => return String::new(),
+        };
+        format!("\n- {}", escape(&races))
+    }
+
     fn kernel(&self) -> String {
         let mut out = format!("**Kernel `{}`**", self.item.name);
         let Some(launch) = self.known() else {
@@ -439,6 +451,7 @@ impl Shown<'_> {
             return out;
         };
         let _ = writeln!(out, " with {launch}");
+        out.push_str(&self.races());
         if let Some(traffic) = &self.facts.traffic {
             let moved: u64 = traffic.iter().map(|t| t.read + t.written).sum();
             let least: u64 = traffic.iter().map(|t| t.places_read + t.places_written).sum();
@@ -446,7 +459,7 @@ impl Shown<'_> {
             if least > 0 && moved > least {
                 let _ = write!(out, ": tiling can save at most {}×", mean(moved, least));
             }
-            for t in traffic {
+            let one = |t: &analysis::Traffic| {
                 let mut parts = Vec::new();
                 if t.read > 0 {
                     parts.push(format!("{} read, {} different", t.read, t.places_read));
@@ -454,7 +467,11 @@ impl Shown<'_> {
                 if t.written > 0 {
                     parts.push(format!("{} written, {} different", t.written, t.places_written));
                 }
-                let _ = write!(out, "\n  - `{}`: {}", t.object, parts.join("; "));
+                format!("`{}` {}", t.object, parts.join(", "))
+            };
+            let all: Vec<String> = traffic.iter().map(one).collect();
+            if !all.is_empty() {
+                let _ = write!(out, "\n- {}", all.join("; "));
             }
         }
         let exact = |space: Space| {
@@ -495,14 +512,6 @@ impl Shown<'_> {
             let (idle, threads) = list.iter().fold((0, 0), |s, x| (s.0 + x.0, s.1 + x.1));
             let _ = write!(out, "\n- barriers: {idle} of {threads} waiting threads were idle");
         }
-        let (verdict, reason) = said::verdict(self.doc, self.item, self.facts);
-        let races = match (verdict, reason) {
-            ("race-free", _) => "no race, whatever memory holds".to_owned(),
-            ("race", _) => "a race".to_owned(),
-            (_, Some(why)) => format!("whether it has races is not known: {why}"),
-            _ => return out,
-        };
-        let _ = write!(out, "\n- {}", escape(&races));
         out
     }
 }

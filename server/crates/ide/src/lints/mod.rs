@@ -1,7 +1,8 @@
 //! The lints: one file each, listed by its folder, each with a page in `docs/codes`.
 //!
 //! A lint finds first, words second, and repairs last, where it can: what a finding rests on is handed to its own `fixes`. What is shown where: a nest has one diagnostic, on its
-//! outermost loop, and others only on inner loops where the parallelism is or which the user marked.
+//! outermost loop, and others only on inner loops where the parallelism is or which the user marked; loops that are not worth a word
+//! ([`crate::quiet`]) have none.
 
 mod directives;
 mod host;
@@ -20,6 +21,7 @@ use crate::memo::FunctionFacts;
 pub(crate) use loops::{is_parallel, parallel_inside, shown};
 
 use crate::function_messages::FunctionMessages;
+use crate::quiet::quiet;
 use crate::repairs::Fix;
 use crate::{Ask, Diagnostic, Doc, Evidence, Fact, Level, Related, Settings, Severity, Tag};
 
@@ -119,6 +121,8 @@ pub(crate) struct LoopMessage {
     related: Vec<Related>,
     tags: Vec<Tag>,
     evidence: Option<Arc<Evidence>>,
+    /// Whether it is told only to those who ask for it.
+    quiet: bool,
 }
 
 /// All lints.
@@ -147,6 +151,7 @@ pub(crate) fn say(view: &FunctionView) -> Vec<LoopMessage> {
                 related,
                 tags,
                 evidence,
+                quiet: false,
             });
         }
     }
@@ -154,6 +159,7 @@ pub(crate) fn say(view: &FunctionView) -> Vec<LoopMessage> {
         if view.is_generated(id) {
             continue;
         }
+        let quiet = quiet(view, id).is_some();
         let at = At { view, id, facts: view.of(id) };
         // nor is it of a loop that drives the device
         let body = &view.item.body;
@@ -175,7 +181,15 @@ pub(crate) fn say(view: &FunctionView) -> Vec<LoopMessage> {
                     r.span = view.relative(r.span);
                 }
                 let span = view.relative(view.header(id));
-                said.push(LoopMessage { lint, span, message: message.into(), related, tags, evidence });
+                said.push(LoopMessage {
+                    lint,
+                    span,
+                    message: message.into(),
+                    related,
+                    tags,
+                    evidence,
+                    quiet,
+                });
             }
         }
     }
@@ -204,6 +218,7 @@ pub(crate) fn run(
                 related: s.related.iter().map(shifted).collect(),
                 tags: s.tags.clone(),
                 evidence: s.evidence.clone(),
+                quiet: s.quiet,
             });
         }
     }
@@ -227,6 +242,8 @@ pub(crate) fn run(
         }
     }
     let mut kept = directives::unused_ignore::suppress(doc, settings, found);
+    // who gives a code a level wants to see it
+    kept.retain(|d| !d.quiet || settings.levels.contains_key(d.code));
     if extent == Extent::Part {
         kept.retain(|d| d.code != directives::unused_ignore::LINT.code);
     }
@@ -287,6 +304,7 @@ fn diagnostic(lint: &'static Lint, settings: &Settings, span: Span, said: Messag
         related: said.related,
         tags: said.tags,
         evidence: said.evidence,
+        quiet: false,
     }
 }
 

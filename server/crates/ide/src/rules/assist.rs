@@ -143,7 +143,7 @@ pub fn page_hover(set: &RuleSet, text: &str, offset: u32) -> Option<Hover> {
         })
     };
     let markdown = markdown.or_else(system)?;
-    Some(Hover { markdown, span: Span::new(start, end) })
+    Some(Hover { markdown, span: Span::new(start, end), more: None })
 }
 
 fn is_word(c: char) -> bool {

@@ -42,7 +42,7 @@ fn check_edit(code: &str, id: &str, expected: Expect) {
             }
             out
         }
-        Ok(Resolved::Show { title, markdown }) => format!("{title}\n{markdown}\n"),
+        Ok(Resolved::Show { title, markdown, .. }) => format!("{title}\n{markdown}\n"),
         Err(e) => format!("{e:?}\n"),
     };
     // line ends are part of an edit
@@ -58,11 +58,10 @@ fn offered_on_a_parallel_loop() {
     check_offered(
         CLEAR,
         expect![[r#"
-        offload:f#0 | refactor.rewrite.warpwright.offload | Offload to GPU: loop i | parallel-loop
-        mark:f#0 | refactor.rewrite.warpwright.mark | Mark loop i for the GPU | parallel-loop
-        explain:f#0 | refactor.rewrite.warpwright.explain | Why is loop i parallel? | parallel-loop
-        ignore:parallel-loop@30 | quickfix | Ignore `parallel-loop` here (adds a comment) | parallel-loop
-    "#]],
+            offload:f#0 | refactor.rewrite.warpwright.offload | Offload to GPU: loop i | 
+            mark:f#0 | refactor.rewrite.warpwright.mark | Mark loop i for the GPU | 
+            explain:f#0 | refactor.rewrite.warpwright.explain | Why is loop i parallel? | 
+        "#]],
     );
 }
 
@@ -144,12 +143,13 @@ fn the_outcome_is_known_before_anything_is_offered() {
         let why = offload.disabled.as_deref().expect("disabled");
         assert!(why.starts_with("Not yet offloadable (long double). No kernel is made: "), "{why}");
         assert!(lenses(&ask, &findings).is_empty());
-        let hints = crate::inlay_hints(&ask, &findings, everywhere(&doc));
+        let hints = crate::inlay_hints(&ask, &findings, everywhere(&doc), false);
         assert_eq!(hints[0].label, "parallel, not yet offloadable: long double");
         let report = findings.loops[0].report().offload.clone().expect("it is parallel");
         assert_eq!(report.label.as_deref(), Some("long double"));
         let hover = crate::hover(&ask, &findings, at).expect("a hover").markdown;
-        assert!(hover.contains("- not yet offloadable (long double): No kernel is made"), "{hover}");
+        // the finding beside it has the sentence
+        assert!(hover.contains("- not yet offloadable (long double)"), "{hover}");
     }
 }
 
@@ -283,6 +283,10 @@ fn explain() {
             It is neither proved that the iterations are independent nor that two of them depend on each other. The message names the
             construct that stopped the analysis and its line.
 
+            Nothing is said unasked of a loop that prints or reads input, fills an array with numbers, looks for something, goes through text, or is too small
+            for a launch ever to pay. Hover, actions and reports answer for it all the same; a mark or a promise, or a level of your own for this code in
+            `warpwright.levels`, has it told like any other.
+
             ## Why it matters
 
             What is unknown is said as unknown: the loop is not offloaded, and it may well be parallel.
@@ -339,7 +343,7 @@ fn an_id_of_another_version_is_stale() {
     for id in ["offload:g#0", "mark:f#7", "ignore:parallel-loop@1", "remove:0-3"] {
         let id = crate::ActionId::parse(id).expect("an id");
         let done = resolve(&crate::Ask::thorough(&doc), &findings, &id);
-        assert_eq!(done, Err(ResolveError::Stale), "{id:?}");
+        assert!(matches!(done, Err(ResolveError::Stale)), "{id:?}");
     }
 }
 
@@ -354,10 +358,8 @@ fn loops_of_cuda_documents_are_judged_but_not_offered() {
     let verdicts: Vec<&str> = findings.loops.iter().map(|l| l.report().verdict).collect();
     assert_eq!(verdicts, ["independent"; 3]);
     let said: Vec<&str> = findings.diagnostics.iter().map(|d| &*d.message).collect();
-    expect![[r#"
-        Marked for the GPU, and loop `i` is parallel. Offloading starts from C files, and this one is read as CUDA.
-        Parallel: the iterations of loop `i` can be executed independently. Offloading starts from C files, and this one is read as CUDA."#]]
-    .assert_eq(&said.join("\n"));
+    expect!["Marked for the GPU, and loop `i` is parallel. Offloading starts from C files, and this one is read as CUDA."]
+        .assert_eq(&said.join("\n"));
     let kinds: Vec<ActionKind> = actions(&crate::Ask::thorough(&doc), &findings, everywhere(&doc))
         .into_iter()
         .map(|a| a.kind)

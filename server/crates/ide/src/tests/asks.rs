@@ -8,7 +8,7 @@ use super::{everywhere, full, open, open_cuda};
 use crate::plans::{NoKernel, Planned, Spent};
 use crate::{actions, check, hover, Ask, Doc, Memo, Settings, Tier};
 
-const PLAIN: &str = "void f(int n, float *a) {\n    for (int i = 0; i < n; i++)\n        a[i] = 2;\n}\n";
+const PLAIN: &str = "void f(int n, float *a) {\n    for (int i = 0; i < n; i++)\n        a[i] *= 2;\n}\n";
 const REFUSED: &str = "#include <stdio.h>\nvoid f(int n, long double *restrict a) {\n    // warpwright: offload\n    for (int i = 0; i < n; i++)\n        a[i] = 2;\n}\n";
 
 /// More than is planned while somebody types.

@@ -42,7 +42,7 @@ fn little_is_planned_while_typing_and_for_a_list_only_what_it_is_of() {
     let quickly = |findings: &Findings| -> u64 {
         findings.functions.iter().flatten().map(|f| f.plans.spent_quickly()).sum()
     };
-    let easy = "void f(double a[64][64]) {\n    for (int i = 0; i < 64; i++)\n        for (int j = 0; j < 64; j++)\n            a[i][j] = 2;\n}\n";
+    let easy = "void f(double a[64][64]) {\n    for (int i = 0; i < 64; i++)\n        for (int j = 0; j < 64; j++)\n            a[i][j] = 2 * a[i][j] + 1;\n}\n";
     for (code, promised) in [(easy, true), (super::asks::HARD, false)] {
         let doc = open(code);
         let ask = Ask::new(&doc, &Memo::new(), Tier::Typing, &CancelToken::new());
@@ -58,7 +58,7 @@ fn little_is_planned_while_typing_and_for_a_list_only_what_it_is_of() {
         );
         let lists = || {
             drop(crate::lenses(&ask, &findings));
-            drop(crate::inlay_hints(&ask, &findings, doc.text().span()));
+            drop(crate::inlay_hints(&ask, &findings, doc.text().span(), false));
             quickly(&findings)
         };
         // labels may be of more loops, within the same steps; nobody tries again with as few

@@ -39,7 +39,6 @@ fn accesses_say_sectors_banks_and_reuse() {
             "**Write of `b`**",
             "places 256 bytes apart",
             "4096 sectors of 32 bytes where 512 would hold the data: 12 % of the traffic is of use",
-            "strided-access",
         ],
     );
     holds(
@@ -94,14 +93,14 @@ fn barriers_and_fences_say_what_they_order_and_whether_they_are_needed() {
             "nothing between blocks",
             "equally often",
             "opens 2 times for 128 threads in all; 0 of them touched no memory",
-            "needed: without it s",
+            "needed: without it `s[",
             "thread 0 of block 0",
         ],
     );
     holds(&said(&k.replace("63 - t", "t")), &["not needed: it orders nothing"]);
     holds(&said(&k.replace("    __sync", "    if (t < 40) __sync")), &["not all threads reach it"]);
     let k = "// warpwright: launch(1, 32)\n__global__ void k(int *a) {\n    __shared__ int s[32];\n    int t = threadIdx.x;\n    s[t] = a[t];\n    __sync$0warp();\n    a[t] = s[31 - t];\n}\n";
-    holds(&said(k), &["the lanes of the warp", "nothing between warps", "needed: without it s"]);
+    holds(&said(k), &["the lanes of the warp", "nothing between warps", "needed: without it `s["]);
     let k = "__device__ unsigned int done = 0;\n// warpwright: launch(2, 64, p[2])\n__global__ void k(const int *a, int *p, int *total) {\n    if (threadIdx.x == 0) {\n        p[blockIdx.x] = a[blockIdx.x];\n        __threadf$0ence();\n        if (atomicInc(&done, gridDim.x - 1) == gridDim.x - 1)\n            *total = p[0] + p[1];\n    }\n}\n";
     holds(
         &said(k),
@@ -138,18 +137,11 @@ fn the_stages_of_the_tree_sum_say_what_they_are_for() {
     // 1: every second lane, every fourth …
     holds(&kernel("tree_shared"), &[moved, "96 of 256 decisions of warps are divergent", "0 bank conflicts"]);
     let branch = of(&doc, "tree_shared", "tid % (2 * s)");
-    holds(
-        &branch,
-        &[
-            "divergent: threads of a warp go both ways",
-            "5.5 of 32 threads of a warp are active",
-            "divergent-branch",
-        ],
-    );
+    holds(&branch, &["divergent: threads of a warp go both ways", "5.5 of 32 threads of a warp are active"]);
     // 2: whole warps stop, and lanes meet at banks
     let undivided = kernel("tree_undivided");
     holds(&undivided, &[moved, "24 of 256 decisions of warps are divergent"]);
-    holds(&of(&doc, "tree_undivided", "data[index]"), &["4-way bank conflict at worst", "bank-conflict"]);
+    holds(&of(&doc, "tree_undivided", "data[index]"), &["4-way bank conflict at worst"]);
     // 3: no conflicts
     let halving = kernel("tree_halving");
     holds(&halving, &[moved, "0 bank conflicts", "barriers: 3076 of 4096 waiting threads were idle"]);
@@ -179,7 +171,7 @@ fn the_heat_stencils_say_what_the_lecture_does() {
         &[
             &format!("{} elements moved", 6 * inner),
             "tiling can save at most 2.9×",
-            "`t`: 10240 read, 2240 different",
+            "`t` 10240 read, 2240 different",
         ],
     );
     holds(&kernel("heat_border_threads"), &[&format!("{} elements moved", 4 * (34 * 18 + 32 * 16))]);

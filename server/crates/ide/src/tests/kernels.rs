@@ -57,10 +57,11 @@ fn lanes_of_a_warp_are_not_in_step() {
     check(
         &k.replace("WAIT", ""),
         expect![[r#"
-        7:19 error[shared-race] Thread 0 of block 0 reads it, thread 16 of block 0 writes it on line 5: the same `s[16]`, and nothing orders the two. Seen with 1 block of 32 threads. Lanes of a warp do not run in step: put `__syncwarp()` between the two (every lane of the warp must come to it).
-          5:5 thread 16 of block 0 writes it here
-          7:19 thread 0 of block 0 reads it here
-    "#]],
+            7:19 error[shared-race] Thread 0 of block 0 reads it, thread 16 of block 0 writes it on line 5: the same `s[16]`, and nothing orders the two. Seen with 1 block of 32 threads. Lanes of a warp do not run in step: put `__syncwarp()` between the two (every lane of the warp must come to it).
+              5:5 thread 16 of block 0 writes it here
+              7:19 thread 0 of block 0 reads it here
+              5:18 Written here, and nothing orders it
+        "#]],
     );
     silent(&k.replace("WAIT", "__syncwarp();"));
 }
@@ -227,7 +228,7 @@ fn fences_before_the_counter() {
 }
 
 /// The text after the repair of the first finding of a code, and the repair's title.
-fn mended(text: &str, code: &str) -> Option<(String, String)> {
+pub(super) fn mended(text: &str, code: &str) -> Option<(String, String)> {
     let doc = open_cuda(text);
     let findings = full(&doc);
     let d = findings.diagnostics.iter().find(|d| d.code == code).expect("the finding");
@@ -370,7 +371,7 @@ fn a_kernel_is_simulated_from_its_lens() {
         markdown
     };
     let seen = show(&doc);
-    assert!(seen.contains("a race;") && seen.contains("race in shared memory on lines 5 and 7"), "{seen}");
+    assert!(seen.contains("a race.") && seen.contains("race in shared memory on lines 5 and 7"), "{seen}");
     assert!(seen.contains("<<<2, 64>>> from its comment"), "{seen}");
     let mended = open_cuda(&REVERSE.replace("BARRIER", "__syncthreads();"));
     let seen = show(&mended);

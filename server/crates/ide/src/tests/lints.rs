@@ -24,8 +24,8 @@ fn inner_loops_are_shown_where_the_parallelism_is() {
 void sweep(int n, float (*a)[100]) {
     for (int i = 1; i < n; i++)
 //  ^^^^^^^^^^^^^^^^^^^^^^^^^^^ carried-dependence
-        for (int j = 0; j < 100; j++)
-//      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ parallel-loop
+        for (int j = 0; j < n; j++)
+//      ^^^^^^^^^^^^^^^^^^^^^^^^^^^ parallel-loop
             a[i][j] = a[i - 1][j];
 }
 ",
@@ -70,18 +70,18 @@ fn headers_end_where_their_parenthesis_does() {
 void clear(int n, float *a) {
     for (int i = 0; i < n; i++ ) { // (comment)
 //  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ parallel-loop
-        a[i] = 0;
+        a[i] *= 2;
     }
 }
-int length(const char *s) {
+int length(const int *s, int *t) {
     int n = 0;
     while (s[n] != 0) {
 //  ^^^^^^^^^^^^^^^^^ unknown-loop
-        n++;
+        t[n++] = 1;
     }
     do {
 //  ^^ unknown-loop
-        n--;
+        t[n--] = 2;
     } while (s[n] > 100);
     return n;
 }
@@ -97,12 +97,12 @@ void f(int n, float *a) {
     // warpwright: ignore[parallel-loop]
     for (int i = 0; i < n; i++) a[i] = 0;
     // warpwright: ignore
-    for (int i = 0; i < n; i++) a[i] = 1;
+    for (int i = 0; i < n; i++) a[i] *= 1;
     // warpwright: ignore[carried-dependence]
 //  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ unused-ignore
-    for (int i = 0; i < n; i++) a[i] = 2;
+    for (int i = 0; i < n; i++) a[i] *= 2;
 //  ^^^^^^^^^^^^^^^^^^^^^^^^^^^ parallel-loop
-    for (int i = 0; i < n; i++) a[i] = 3; // warpwright: ignore[parallel-loop]
+    for (int i = 0; i < n; i++) a[i] *= 3; // warpwright: ignore[parallel-loop]
     // warpwright: ignore[no-such-code]
 //  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ unused-ignore
     return;

@@ -219,28 +219,33 @@ fn what_is_said_beside_the_loop_and_on_hover() {
     let said = |code: &str, at: &str| {
         let (doc, offset) = (open(code), code.find(at).expect("the place") as u32);
         let findings = full(&doc);
-        let hints = crate::inlay_hints(&crate::Ask::thorough(&doc), &findings, super::everywhere(&doc));
+        let hints =
+            crate::inlay_hints(&crate::Ask::thorough(&doc), &findings, super::everywhere(&doc), false);
         let labels: Vec<String> = hints.into_iter().map(|h| h.label).collect();
-        let hover = crate::hover(&crate::Ask::thorough(&doc), &findings, offset).expect("a hover").markdown;
+        let ask = crate::Ask::thorough(&doc);
+        let l = findings.loops.iter().find(|l| l.header.touches(offset)).expect("a loop");
+        let view = findings.view(&ask, l.item).expect("its function");
+        let hover = crate::hover::loop_markdown(&view, l);
         let lines = hover.lines().filter(|l| l.starts_with("  ") || l.contains(" lanes, "));
-        format!("{}\n{}\n", labels.join(" | "), lines.collect::<Vec<_>>().join("\n"))
+        let labels = if labels.is_empty() { "no hint".to_owned() } else { labels.join(" | ") };
+        format!("{labels}\n{}\n", lines.collect::<Vec<_>>().join("\n"))
     };
     expect![[r#"
-        parallel, 1 of 2 accesses strided | parallel
+        parallel, 1 of 2 accesses strided
           - coalesced: `a[i][j]`, 8 sectors of 32 B a request (ideal 8)
           - strided: `b[j][i]`, lanes 768 B apart, 32 sectors of 32 B a request (ideal 8)
         - sectors of one request of every access: 40 with `j` along the lanes, 40 with `i`
     "#]]
     .assert_eq(&said(TRANSPOSE, "for (int i"));
     expect![[r#"
-        parallel, 1 branch diverges | parallel
+        parallel, 1 branch diverges
           - coalesced: `out[i * m + j]`, `in[i * m + j - 1]`, `in[i * m + j + 1]` and `in[(i - 1) * m + j]`, 8 to 9 sectors of 32 B a request (ideal 8)
           - `if` on line 4: lanes may diverge
           - 1 branch is uniform across each warp
         - sectors of one request of every access: at most 54 with `j` along the lanes, at most 192 with `i`
     "#]].assert_eq(&said(STENCIL, "for (int i"));
     expect![[r#"
-        parallel, 5 of 9 accesses strided, 2 branches diverge | reduction (+) | reduction (+)
+        parallel, 5 of 9 accesses strided, 2 branches diverge
           - strided: `p[i].x`, `p[i].y`, `p[i].z` and `p[i].m`, lanes 16 B apart, 16 to 17 sectors of 32 B a request (ideal 4)
           - strided: `k[3 * i]`, lanes 6 B apart, 6 sectors of 32 B a request (ideal 2)
           - coalesced: `k[i]`, 2 sectors of 32 B a request (ideal 2)
@@ -251,7 +256,7 @@ fn what_is_said_beside_the_loop_and_on_hover() {
           - 1 branch is uniform across each warp
     "#]].assert_eq(&said(RECORDS, "for (int i"));
     expect![[r#"
-        parallel, 1 of 4 accesses scattered, 1 branch diverges
+        no hint
           - coalesced: `at[i]` and `y[i]`, 4 sectors of 32 B a request (ideal 4)
           - scattered, as far as is known: `x[at[i] & 63]`, up to 32 sectors of 32 B a request (ideal 4)
           - `if` on line 7: lanes may diverge

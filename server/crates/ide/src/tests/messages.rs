@@ -31,7 +31,7 @@ fn independent() {
 #[test]
 fn independent_nest() {
     check(
-        "void f(int n, int m, double a[n][m]) {\n    for (int i = 0; i < n; i++)\n        for (int j = 0; j < m; j++)\n            a[i][j] = i + j;\n}\n",
+        "void f(int n, int m, double a[n][m]) {\n    for (int i = 0; i < n; i++)\n        for (int j = 0; j < m; j++)\n            a[i][j] *= i + j;\n}\n",
         expect![[r#"
             2:5 hint[parallel-loop] Can run on the GPU: loop iterations can be executed independently (2 nested loops: `i` and `j`). Apply "Offload to GPU" to rewrite it.
         "#]],
@@ -88,7 +88,7 @@ fn more_dependences_than_are_listed() {
 #[test]
 fn output_dependence() {
     check(
-        "void f(int n, int m, double *restrict a) {\n    for (int i = 0; i < n; i++)\n        for (int j = 0; j < m; j++)\n            a[j] = i;\n}\n",
+        "void f(int n, int m, double *restrict a, const double *restrict b) {\n    for (int i = 0; i < n; i++)\n        for (int j = 0; j < m; j++)\n            a[j] = b[i];\n}\n",
         expect![[r#"
             2:5 information[carried-dependence] Loop is sequential: iteration i=0, j=0 writes a[0] on line 4, iteration i=1, j=0 writes it on line 4, for n=2, m=1 (output dependence on `a`). Give every iteration its own cell of `a`, or write only in the last iteration that counts. Inside it, loop `j` on line 3 can run on the GPU.
               4:13 writes here, in an earlier iteration
@@ -146,10 +146,10 @@ fn pointers_into_one_array() {
 #[test]
 fn early_exit() {
     check(
-        "int f(int n, const int *a) {\n    for (int i = 0; i < n; i++)\n        if (a[i] == 0)\n            return i;\n    return -1;\n}\n",
+        "int f(int n, const int *restrict a, int *restrict b) {\n    for (int i = 0; i < n; i++) {\n        b[i] = a[i];\n        if (a[i] == 0)\n            return i;\n    }\n    return -1;\n}\n",
         expect![[r#"
-            2:5 information[unknown-loop] Unknown whether loop iterations are independent: `return` on line 4 may leave the loop before its end. Let the loop run to its end, for example by computing the result with a condition or a minimum. It is a search that ends at the first hit (line 4): the least iteration that hits could be found in parallel, as a minimum.
-              4:13 `return` on line 4 may leave the loop before its end
+            2:5 information[unknown-loop] Unknown whether loop iterations are independent: `return` on line 5 may leave the loop before its end. Let the loop run to its end, for example by computing the result with a condition or a minimum.
+              5:13 `return` on line 5 may leave the loop before its end
         "#]],
     );
 }
@@ -157,7 +157,7 @@ fn early_exit() {
 #[test]
 fn list_traversal() {
     check(
-        "struct node { struct node *next; int value; };\nvoid f(struct node *p) {\n    while (p) {\n        p->value = 0;\n        p = p->next;\n    }\n}\n",
+        "struct node { struct node *next; int value; };\nvoid f(struct node *p, int *a) {\n    while (p) {\n        a[p->value] = 0;\n        p = p->next;\n    }\n}\n",
         expect![[r#"
             3:5 information[unknown-loop] Unknown whether loop iterations are independent: the `while` loop on line 3 does not count, so its number of iterations is not known beforehand. Write it as `for (i = a; i < b; i += c)`, with `a`, `b` and `c` fixed during the loop.
         "#]],

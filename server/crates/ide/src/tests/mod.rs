@@ -24,6 +24,7 @@ mod planted;
 mod polybench;
 mod projects;
 mod promises;
+mod quiet;
 mod reports;
 mod robust;
 mod rule_files;

@@ -11,7 +11,7 @@ const PROGRAM: &str = "#define N 100\n#define AT(i, j) a[(i) * N + (j)]\nvoid f(
 /// Every view at every place.
 fn exercise(doc: &Doc) {
     let findings = full(doc);
-    let _ = inlay_hints(&crate::Ask::thorough(doc), &findings, everywhere(doc));
+    let _ = inlay_hints(&crate::Ask::thorough(doc), &findings, everywhere(doc), false);
     let _ = lenses(&crate::Ask::thorough(doc), &findings);
     for offset in (0..doc.text().len()).step_by(3) {
         let _ = hover(&crate::Ask::thorough(doc), &findings, offset);

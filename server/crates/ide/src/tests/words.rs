@@ -23,9 +23,10 @@ fn reasons_are_told_in_full() {
 }
 
 #[test]
-fn markdown_is_escaped_outside_code() {
-    assert_eq!(escape("a_b *c* `d_e *f*` [g]"), "a\\_b \\*c\\* `d_e *f*` \\[g\\]");
-    assert_eq!(escape("a ` b_"), "a \\` b\\_");
+fn what_could_be_markup_is_code() {
+    assert_eq!(escape("(x[1], f(a_b), y_) of <stdio.h>:"), "(`x[1]`, `f(a_b)`, `y_`) of `<stdio.h>`:");
+    assert_eq!(escape("a_b *c* `d_e *f*` [g]"), "`a_b` `*c*` `d_e *f*` `[g]`");
+    assert_eq!(escape("a ` b_"), "a ' `b_`");
 }
 
 #[test]

@@ -20,6 +20,21 @@ pub(crate) struct Prediction {
     pub short: Vec<String>,
 }
 
+impl Prediction {
+    /// In one line: what is not as a GPU likes it, with the costliest of it, or that all is.
+    pub(crate) fn brief(&self) -> Option<String> {
+        let items = || self.lines.iter().map(|l| l.trim_start().trim_start_matches("- "));
+        let is_bad = |l: &&str| l.starts_with("strided") || l.starts_with("scattered");
+        match self.short.is_empty() {
+            true => (!self.lines.is_empty()).then(|| "every access coalesced or of one address".to_owned()),
+            false => {
+                let worst = items().find(is_bad).map(|l| format!("; {l}")).unwrap_or_default();
+                Some(format!("{}{worst}", self.short.join(", ")))
+            }
+        }
+    }
+}
+
 /// The mappings of a plan's loops, and which of them it takes. `None`: its threads are no rows of iterations.
 #[derive(Debug)]
 pub(crate) struct Mappings {

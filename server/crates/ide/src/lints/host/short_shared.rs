@@ -24,6 +24,7 @@ pub(super) const LINT: Lint = Lint {
 fn words(doc: &crate::Doc, body: &term::Body, start: u32, fault: &HostFault) -> Option<String> {
     let text = |t| doc.slice(body.span(t).shifted(start));
     Some(match fault {
+        HostFault::ShortShared(array, _) if !is_dynamic(doc, array) => return None,
         HostFault::ShortShared(array, None) => format!(
             "The kernel keeps `{array}` in dynamic shared memory, and this launch gives it none: the third argument of `<<<…>>>` says how many \
                  bytes."
@@ -34,6 +35,24 @@ fn words(doc: &crate::Doc, body: &term::Body, start: u32, fault: &HostFault) -> 
             text(*given)
         ),
         _ => return None,
+    })
+}
+
+/// Whether a kernel declares a shared array of this name without a length. One whose length is not known, because a header was not found,
+/// has one all the same.
+fn is_dynamic(doc: &crate::Doc, array: &str) -> bool {
+    doc.unit().items.iter().filter(|i| i.is_kernel).any(|kernel| {
+        let symbols = kernel.body.symbols.iter();
+        let mut own = symbols.filter(|s| s.storage == term::Storage::Shared && &*s.name == array);
+        own.any(|s| {
+            let Some(span) = s.span else { return true };
+            let declared = span.shifted(kernel.span.start);
+            if !kernel.span.contains(declared) {
+                return true;
+            }
+            let rest = doc.slice(Span { start: declared.end, end: kernel.span.end });
+            rest.trim_start().strip_prefix('[').is_none_or(|inside| inside.trim_start().starts_with(']'))
+        })
     })
 }
 

@@ -18,8 +18,16 @@ pub(super) const LINT: Lint = Lint {
     fixes: &[|site, fact| fixed(site, fact, fix)],
 };
 
-fn words(_: &crate::Doc, _: &term::Body, _: u32, fault: &HostFault) -> Option<String> {
+fn words(doc: &crate::Doc, body: &term::Body, start: u32, fault: &HostFault) -> Option<String> {
+    // a place of C++ that is not read may ask as well
+    let asks = || {
+        let unread = body.rejects().map(|r| doc.slice(r.span.shifted(start)));
+        let mut asked = unread
+            .filter(|text| ["cudaGetLastError", "cudaPeekAtLastError"].iter().any(|n| text.contains(n)));
+        asked.next().is_some()
+    };
     Some(match fault {
+        HostFault::Unchecked if asks() => return None,
         HostFault::Unchecked => "Nobody asks whether this launch failed: an invalid configuration or a missing kernel goes unnoticed. Call \
              `cudaGetLastError()` after it, and look at what `cudaDeviceSynchronize()` gives."
             .to_owned(),

@@ -4,10 +4,13 @@
 use crate::kernels::{launch_words, line, missing, place, thread_words, touches};
 use crate::lints::{Find, Lint, Message};
 use crate::repairs::{Repair, Site};
+use crate::words::list;
 use crate::{Ask, Doc, Fact, Related, Severity};
 use analysis::{RaceSide, RaceVerdict, RaceWitness, Touch};
 use base::Span;
 use term::device::{AtomicOp, Scope, Tally, Word};
+use term::TermId;
+use text::Edit;
 
 pub(super) const LINT: Lint = Lint {
     code: "shared-race",
@@ -21,20 +24,18 @@ pub(super) const LINT: Lint = Lint {
 /// Places tried for a barrier.
 const TRIED: usize = 8;
 
-/// The races of all kernels of a document, in shared or in global memory, one a place.
+/// Places beside the first that are named.
+const NAMED: usize = 8;
+
+/// The races of all kernels of a document, in shared or in global memory, one a cause and one a place.
 pub(super) fn races(ask: &Ask, shared: bool) -> Vec<(Span, Message)> {
     let doc = &ask.doc;
     let mut found: Vec<(Span, Message)> = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
         let (facts, _) = ask.kernel_facts(item);
         let RaceVerdict::Race(list) = &facts.races else { continue };
-        for w in list.iter().filter(|w| w.shared == shared) {
-            // guarding an atomic by a plain look at the same cell is common, and at worst does it once too often
-            let look = |s: &RaceSide, o: &RaceSide| s.touch == Touch::Read && o.touch == Touch::Atomic;
-            if look(&w.first, &w.second) || look(&w.second, &w.first) {
-                continue;
-            }
-            let (span, said) = words(doc, item, w);
+        for causes in by_cause(list.iter().filter(|w| w.shared == shared && !is_look(w))) {
+            let (span, said) = words(doc, item, &causes);
             if !found.iter().any(|(s, o)| *s == span && o.instance == said.instance) {
                 found.push((span, said));
             }
@@ -43,14 +44,63 @@ pub(super) fn races(ask: &Ask, shared: bool) -> Vec<(Span, Message)> {
     found
 }
 
-/// A race as a finding: where, the words, and the two places.
-fn words(doc: &Doc, kernel: &front::Item, w: &RaceWitness) -> (Span, Message) {
-    let (a, b) = (
-        place(doc, kernel, &w.first.function, w.first.term),
-        place(doc, kernel, &w.second.function, w.second.term),
-    );
-    let ((first, a), (second, b)) =
-        if a.start <= b.start { ((&w.first, a), (&w.second, b)) } else { ((&w.second, b), (&w.first, a)) };
+/// Guarding an atomic by a plain look at the same cell is common, and at worst does it once too often.
+fn is_look(w: &RaceWitness) -> bool {
+    let look = |s: &RaceSide, o: &RaceSide| s.touch == Touch::Read && o.touch == Touch::Atomic;
+    look(&w.first, &w.second) || look(&w.second, &w.first)
+}
+
+/// Races with one cause together, in their order: of one array that lanes of a warp use as if they ran in step, or of one access of it
+/// that lacks the same order towards several others.
+fn by_cause<'w>(all: impl Iterator<Item = &'w RaceWitness>) -> Vec<Vec<RaceWitness>> {
+    let same_access = |a: &RaceSide, b: &RaceSide| a.function == b.function && a.term == b.term;
+    let is_one = |a: &RaceWitness, b: &RaceWitness| {
+        let sides = || [&a.first, &a.second].into_iter().flat_map(|x| [(x, &b.first), (x, &b.second)]);
+        let alike = a.object == b.object && missing(a) == missing(b);
+        alike && (missing(a) == Some("syncwarp") || sides().any(|(x, y)| same_access(x, y)))
+    };
+    let mut out: Vec<Vec<RaceWitness>> = Vec::new();
+    for w in all {
+        match out.iter_mut().find(|group| group.iter().any(|g| is_one(g, w))) {
+            Some(group) => group.push(w.clone()),
+            None => out.push(vec![w.clone()]),
+        }
+    }
+    out
+}
+
+/// The two places of a race in the order of the text.
+fn in_order<'w>(doc: &Doc, kernel: &front::Item, w: &'w RaceWitness) -> [(&'w RaceSide, Span); 2] {
+    let [a, b] = [&w.first, &w.second].map(|s| (s, place(doc, kernel, &s.function, s.term)));
+    if a.1.start <= b.1.start {
+        [a, b]
+    } else {
+        [b, a]
+    }
+}
+
+/// Lines on which else the cause shows: ` So it is on lines 12 and 14.`
+fn elsewhere(doc: &Doc, kernel: &front::Item, all: &[RaceWitness], told: Span) -> String {
+    let own = line(doc, told);
+    let mut lines: Vec<u32> =
+        all.iter().map(|w| line(doc, in_order(doc, kernel, w)[1].1)).filter(|l| *l != own).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    let more = lines.len().saturating_sub(NAMED);
+    lines.truncate(NAMED);
+    let mut named: Vec<String> = lines.iter().map(u32::to_string).collect();
+    named.extend((more > 0).then(|| format!("{more} more")));
+    match named.len() {
+        0 => String::new(),
+        1 => format!(" So it is on line {}.", named[0]),
+        _ => format!(" So it is on lines {}.", list(&named)),
+    }
+}
+
+/// A race as a finding: where, the words, and the places; those of the others with the same cause behind them.
+fn words(doc: &Doc, kernel: &front::Item, all: &[RaceWitness]) -> (Span, Message) {
+    let w = &all[0];
+    let [(first, a), (second, b)] = in_order(doc, kernel, w);
     let who = |s: &RaceSide| thread_words(s.thread, s.block);
     let name = format!("`{}[{}]`", w.object, w.index);
     let (one, two) = (who(first), who(second));
@@ -100,17 +150,34 @@ fn words(doc: &Doc, kernel: &front::Item, w: &RaceWitness) -> (Span, Message) {
     if a != b {
         places.push(related(second, b));
     }
+    for (s, span) in all[1..].iter().flat_map(|w| in_order(doc, kernel, w)) {
+        if places.len() <= NAMED && places.iter().all(|p| p.span != span) {
+            places.push(Related {
+                span,
+                message: format!("{} here, and nothing orders it", touched(s)).into(),
+            });
+        }
+    }
     let said = Message {
-        message: format!("{message} Seen with {launch}. {now}"),
+        message: format!("{message} Seen with {launch}.{} {now}", elsewhere(doc, kernel, all, b)),
         related: places,
-        ..Message::on(kernel, Fact::Race(w.clone()))
+        ..Message::on(kernel, Fact::Race(all.to_vec()))
     };
     (b, said)
 }
 
+fn touched(s: &RaceSide) -> &'static str {
+    match s.touch {
+        Touch::Read => "Read",
+        Touch::Write => "Written",
+        Touch::Atomic => "Updated atomically",
+    }
+}
+
 /// What orders the two: an atomic operation, or a barrier at the first place where it does.
 pub(super) fn fix(site: &Site, fact: &Fact) -> Option<Repair> {
-    let Fact::Race(w) = fact else { return None };
+    let Fact::Race(all) = fact else { return None };
+    let w = all.first()?;
     match missing(w)? {
         "atomic" => {
             let t = site.updating(w.first.term)?;
@@ -121,18 +188,39 @@ pub(super) fn fix(site: &Site, fact: &Fact) -> Option<Repair> {
             let scope = if missing == "barrier" { Scope::Block } else { Scope::Warp };
             let call = format!("{}();", gpu::CUDA.said(Word::Barrier(scope, Tally::Nothing)));
             let call = call.as_str();
-            let own = |s: &analysis::RaceSide| *s.function == *site.body.name;
-            if !own(&w.first) || !own(&w.second) {
-                return None;
-            }
-            let (first, second) = match site.span(w.first.term).start <= site.span(w.second.term).start {
-                true => (w.first.term, w.second.term),
-                false => (w.second.term, w.first.term),
-            };
+            let ordered: Option<Vec<[TermId; 2]>> = all.iter().map(|w| in_text(site, w)).collect();
+            let [first, second] = in_text(site, w)?;
+            let title = format!("Put `{}` between the two", call.trim_end_matches(';'));
+            let every = ordered.filter(|o| o.len() > 1).and_then(|o| everywhere(site, &o, call, w));
             let before = site.statements(second).into_iter().map(|s| site.before(s, call));
             let after = site.statements(first).into_iter().map(|s| site.after(s, call));
-            let title = format!("Put `{}` between the two", call.trim_end_matches(';'));
-            before.chain(after).take(TRIED).find_map(|e| site.checked_of_race(title.clone(), vec![e], w))
+            let mut each = before.chain(after).take(TRIED);
+            every.or_else(|| each.find_map(|e| site.checked_of_race(title.clone(), vec![e], w)))
         }
     }
+}
+
+/// The accesses of a race in the order of the text, where both stand in the kernel itself.
+fn in_text(site: &Site, w: &RaceWitness) -> Option<[TermId; 2]> {
+    let is_own = |s: &RaceSide| *s.function == *site.body.name;
+    let (a, b) = (w.first.term, w.second.term);
+    let ordered = if site.span(a).start <= site.span(b).start { [a, b] } else { [b, a] };
+    (is_own(&w.first) && is_own(&w.second)).then_some(ordered)
+}
+
+/// The call at every place where races with one cause lack it: before what comes second, or after what comes first.
+fn everywhere(site: &Site, all: &[[TermId; 2]], call: &str, w: &RaceWitness) -> Option<Repair> {
+    let innermost = |t: TermId| site.statements(t).into_iter().next();
+    let before: Option<Vec<Edit>> =
+        all.iter().map(|[_, b]| Some(site.before(innermost(*b)?, call))).collect();
+    let after: Option<Vec<Edit>> = all.iter().map(|[a, _]| Some(site.after(innermost(*a)?, call))).collect();
+    [before, after].into_iter().flatten().find_map(|mut edits| {
+        edits.sort_by_key(|e| e.span.start);
+        edits.dedup_by_key(|e| e.span);
+        let places = match edits.len() {
+            1 => "between the two".to_owned(),
+            n => format!("at {n} places"),
+        };
+        site.checked_of_race(format!("Put `{}` {places}", call.trim_end_matches(';')), edits, w)
+    })
 }

@@ -1,0 +1,177 @@
+//! The lines of a hover: each kind of fact once, counted where there are many, and nothing that a finding beside it says.
+
+use analysis::{ConditionKind, Dependence, LoopId, MetBy, Verdict};
+
+use super::{blocks, code, escape, inside, named, on_device, privates, thread_map, Across, STILL};
+use crate::check::LoopFinding;
+use crate::function_view::FunctionView;
+use crate::limits::hover::{LISTED, NAMED};
+use crate::plans::Planned;
+use crate::words::{self, list, plural, quoted};
+
+pub(super) fn parallel(view: &FunctionView, id: LoopId, is_told: bool, lines: &mut Vec<String>) {
+    let l = view.of(id);
+    let across = Across::of(view, id);
+    match on_device(view, id) {
+        Some(Planned::Kernel(outline)) => {
+            lines.push(across.on_the_gpu(&blocks(view, &outline)));
+            if let Some(m) = words::mappings(view, &outline) {
+                lines.extend(words::prediction(view, &m).brief().map(|b| format!("- in a warp: {b}")));
+            }
+        }
+        Some(Planned::Together(shared)) => lines.push(super::together(&shared)),
+        Some(Planned::No(why)) => {
+            lines.push(across.could_run());
+            // the finding has the sentence
+            lines.push(match why.label(view) {
+                Some(label) if is_told => format!("- {} ({})", words::NOT_YET, escape(&label)),
+                Some(label) => {
+                    format!("- {} ({}): {}", words::NOT_YET, escape(&label), escape(&why.words(view, id)))
+                }
+                None => format!("- as a kernel: {}", escape(&why.words(view, id))),
+            });
+        }
+        None => {
+            lines.push(across.could_run());
+            lines.push(format!("- as a kernel: {STILL}"));
+        }
+    }
+    if l.verdict == Verdict::Independent && !is_told {
+        lines.push("- because: no iteration writes a cell that another one reads or writes".to_owned());
+    }
+    let reductions = l.reductions.iter().take(LISTED);
+    let reductions: Vec<String> = reductions
+        .map(|r| format!("{} with {}", code(&words::accumulator(view, r)), code(words::operator(r.op))))
+        .collect();
+    if !reductions.is_empty() {
+        let more = left_out(l.reductions.len(), LISTED);
+        lines.push(format!("- reduction: {}{more}", reductions.join(", ")));
+    }
+    privates(view, id, lines);
+    lines.extend(conditions(view, id).map(|c| format!("- conditions: {c}")));
+}
+
+/// What a loop rests on, counted: `14 overlap tests at run time`. What is proved needs no word.
+fn conditions(view: &FunctionView, id: LoopId) -> Option<String> {
+    let mut out: Vec<String> = Vec::new();
+    let is_test = |c: &&analysis::Condition| c.met_by == MetBy::RunTimeCheck;
+    let tests: Vec<&analysis::Condition> = view.of(id).conditions.iter().filter(is_test).collect();
+    let overlaps = tests.iter().filter(|c| matches!(c.kind, ConditionKind::NoAlias(..))).count();
+    let said = words::conditions_met(view, id, MetBy::RunTimeCheck);
+    match (said.as_slice(), overlaps, tests.len() - overlaps) {
+        ([], ..) => {}
+        ([one], ..) => out.push(format!("{} (tested before the launch)", escape(one))),
+        (_, n, 0) => out.push(format!("{} at run time", plural(n, "overlap test"))),
+        (_, 0, n) => out.push(format!("{} at run time", plural(n, "test"))),
+        (_, n, others) => {
+            out.push(format!("{} and {others} more at run time", plural(n, "overlap test")));
+        }
+    }
+    for (met_by, whose) in [(MetBy::Assumed, "promised in a comment"), (MetBy::User, "on your word")] {
+        match words::conditions_met(view, id, met_by).as_slice() {
+            [] => {}
+            [one] => out.push(format!("{} ({whose})", escape(one))),
+            many => out.push(format!("{} {whose}", many.len())),
+        }
+    }
+    let regrouped = |c: &analysis::Condition| matches!(c.kind, ConditionKind::Reassociate(..));
+    if view.of(id).conditions.iter().any(regrouped) {
+        out.push("floating-point operations regrouped".to_owned());
+    }
+    (!out.is_empty()).then(|| out.join(", "))
+}
+
+pub(super) fn sequential(view: &FunctionView, finding: &LoopFinding, is_told: bool, lines: &mut Vec<String>) {
+    let id = finding.id;
+    // what passes a value on comes first, as in the finding
+    let mut all: Vec<&Dependence> = view.of(id).dependences.iter().collect();
+    all.sort_by_key(|d| words::rank(d));
+    if let Some(first) = all.first().filter(|_| !is_told) {
+        lines.push(format!("- {}", escape(&words::dependence(view, first))));
+    }
+    let rest = if is_told { 0 } else { 1 };
+    let mut kinds: Vec<String> = Vec::new();
+    for d in all.iter().skip(rest) {
+        let one = carried(view, d);
+        if !kinds.contains(&one) {
+            kinds.push(one);
+        }
+    }
+    if !kinds.is_empty() {
+        let more = left_out(kinds.len(), NAMED);
+        kinds.truncate(NAMED);
+        lines.push(format!("- carried: {}{more}", kinds.join("; ")));
+    }
+    thread_map(view, id, lines);
+    lines.push(String::new());
+    let enabling = match view.ask.only_known() {
+        true => finding.known_enabling(),
+        false => finding.enabling_until(&view.ask.cancel),
+    };
+    match enabling {
+        Some(enabling) => lines.push(format!("What would make it parallel: {}", escape(&enabling.sentence))),
+        None if is_told => {}
+        None => lines.extend(Some(escape(&words::remedy(view, id))).filter(|r| !r.is_empty())),
+    }
+    if !is_told {
+        named(view, id, lines);
+        inside(view, id, lines);
+    }
+}
+
+/// `flow dependence on `a`, distance 1, directions `(<, =)``
+fn carried(view: &FunctionView, d: &Dependence) -> String {
+    let distance = match d.distance.first() {
+        Some(Some(n)) => format!(", distance {n}"),
+        _ => String::new(),
+    };
+    let directions: Vec<&str> = d.direction.iter().map(|x| x.symbol()).collect();
+    let vector = match directions.len() {
+        0 | 1 => String::new(),
+        _ => format!(", directions {}", code(&format!("({})", directions.join(", ")))),
+    };
+    let (kind, name) = (words::kind_name(d.kind), code(&view.object(&d.object)));
+    format!("{kind} dependence on {name}{distance}{vector}")
+}
+
+pub(super) fn unknown(view: &FunctionView, id: LoopId, is_told: bool, lines: &mut Vec<String>) {
+    let all = words::told(view, id);
+    if is_told {
+        let mut labels: Vec<String> = Vec::new();
+        for o in &all {
+            let label = quoted(&words::obstacle_label(view, o));
+            if !labels.contains(&label) {
+                labels.push(label);
+            }
+        }
+        // the only one is the finding's
+        if labels.len() > 1 {
+            let more = left_out(labels.len(), LISTED);
+            labels.truncate(LISTED);
+            lines.push(format!("- stopped by {}{more}", list(&labels)));
+        }
+    } else {
+        for o in all.iter().take(NAMED) {
+            lines.push(format!("- {}", escape(&words::obstacle(view, o).reason)));
+        }
+    }
+    thread_map(view, id, lines);
+    if is_told {
+        return;
+    }
+    let remedy = words::remedy_of_unknown(view, id);
+    if !remedy.is_empty() {
+        lines.push(String::new());
+        lines.push(escape(&remedy));
+    }
+    named(view, id, lines);
+    inside(view, id, lines);
+}
+
+/// ` and 3 more`
+fn left_out(count: usize, shown: usize) -> String {
+    match count.saturating_sub(shown) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    }
+}

@@ -1,0 +1,159 @@
+//! What nobody asked for: loops without findings, one finding a cause, hovers of a few lines.
+
+use super::{full, open, open_cuda};
+use crate::{hover, inlay_hints, lenses, unspoken, Ask};
+use base::Span;
+
+/// Codes of the findings on loops, with their lines.
+fn findings(code: &str) -> Vec<(u32, &'static str)> {
+    let doc = open(code);
+    let line = |d: &crate::Diagnostic| doc.lines().line_of(d.span.start) + 1;
+    full(&doc).diagnostics.iter().map(|d| (line(d), d.code)).collect()
+}
+
+/// A function of this body, which is silent in findings, lenses and hints; its loops are listed all the same.
+fn silent(inside: &str) {
+    let code = format!(
+        "#include <stdio.h>\n#include <stdlib.h>\nvoid f(int n, double *restrict a, double *restrict b, char *s, struct list *l)\n{{\n{inside}\n}}\n"
+    );
+    assert_eq!(findings(&code), [], "{code}");
+    let (doc, ask) = (open(&code), Ask::thorough(&open(&code)));
+    let found = full(&doc);
+    let all = Span { start: 0, end: code.len() as u32 };
+    assert_eq!(lenses(&ask, &found), [], "{code}");
+    assert_eq!(inlay_hints(&ask, &found, all, false), [], "{code}");
+    assert!(!unspoken(&ask, &found).is_empty(), "{code}");
+    // whoever asks is answered
+    let l = found.loops.first().expect("a loop");
+    assert!(hover(&ask, &found, l.span.start).is_some(), "{code}");
+}
+
+/// Likewise, of which something is said.
+fn told(inside: &str, code: &str) {
+    let text = format!(
+        "#include <stdio.h>\n#include <stdlib.h>\nvoid f(int n, double *restrict a, double *restrict b, unsigned char *restrict p, unsigned char *restrict q)\n{{\n{inside}\n}}\n"
+    );
+    let all = findings(&text);
+    assert!(all.iter().any(|(_, c)| *c == code), "{text}{all:?}");
+}
+
+#[test]
+fn loops_that_print_or_read_input() {
+    silent("    for (int i = 0; i < n; i++)\n        printf(\"%g\\n\", a[i]);");
+    silent("    for (int i = 0; i < n; i++)\n        if (scanf(\"%lf\", &a[i]) != 1)\n            a[i] = 0;");
+    // a complaint is no output: the loop computes
+    told(
+        "    for (int i = 0; i < n; i++) {\n        if (a[i] < 0) {\n            fprintf(stderr, \"negative\\n\");\n            exit(1);\n        }\n        b[i] = a[i] * 2.0;\n    }",
+        "unknown-loop",
+    );
+    // what is marked is spoken of
+    told(
+        "    // warpwright: offload\n    for (int i = 0; i < n; i++)\n        printf(\"%g\\n\", a[i]);",
+        "marked-unknown",
+    );
+}
+
+#[test]
+fn loops_that_fill_or_are_small() {
+    silent("    for (int i = 0; i < n; i++)\n        a[i] = 0;");
+    silent("    for (int i = 0; i < n; i++)\n        for (int j = 0; j < n; j++)\n            a[i * n + j] = (i * j % n) / 3.0;");
+    silent("    for (int i = 1; i < 64; i++)\n        a[i] = a[i - 1] * 0.5;");
+    told("    for (int i = 0; i < n; i++)\n        a[i] = b[i];", "parallel-loop");
+    // much work for each element is computing, whatever it needs no memory for
+    told(
+        "    for (int i = 0; i < n; i++) {\n        double x = 0;\n        for (int k = 0; k < n; k++)\n            x = x * x + i;\n        a[i] = x;\n    }",
+        "parallel-loop",
+    );
+}
+
+#[test]
+fn loops_that_look_for_something_or_go_through_text() {
+    silent("    for (int i = 0; i < n; i++)\n        if (a[i] == 3.0)\n            break;");
+    silent("    int k = 0;\n    for (int i = 0; i < n; i++)\n        if (s[i] != ' ')\n            s[k++] = s[i];");
+    told(
+        "    int k = 0;\n    for (int i = 0; i < n; i++)\n        if (a[i] > 0)\n            b[k++] = a[i];",
+        "unknown-loop",
+    );
+    told("    for (int i = 1; i < n; i++)\n        p[i] = p[i - 1] + q[i];", "carried-dependence");
+}
+
+#[test]
+fn a_nest_has_one_hint_at_the_end_of_its_line() {
+    let code = "void f(int n, double *restrict a, double *restrict b)\n{\n    for (int i = 1; i < n; i++) { // rows\n        for (int j = 0; j < n; j++)\n            a[i * n + j] += b[j];\n    }\n    for (int i = 1; i < n; i++)\n        a[i] += a[i - 1];\n}\n";
+    let (doc, ask) = (open(code), Ask::thorough(&open(code)));
+    let found = full(&doc);
+    let all = Span { start: 0, end: code.len() as u32 };
+    let hints = inlay_hints(&ask, &found, all, false);
+    let shown: Vec<(&str, &str)> = hints
+        .iter()
+        .map(|h| (code[..h.offset as usize].lines().last().unwrap_or_default().trim(), h.label.as_str()))
+        .collect();
+    // the second loop has a finding that is underlined
+    assert_eq!(shown, [("for (int i = 1; i < n; i++) { // rows", "parallel")]);
+    // where a lens offers the nest, the hint has nothing to add
+    assert_eq!(inlay_hints(&ask, &found, all, true), []);
+}
+
+const WARP_SUM: &str = "// warpwright: launch(2, 64)\n__global__ void sum(const int *a, int *out) {\n    __shared__ int s[96];\n    int t = threadIdx.x;\n    s[t] = a[blockIdx.x * 64 + t];\n    if (t < 32)\n        s[64 + t] = 0;\n    __syncthreads();\n    if (t < 32) {\n        int v = s[t] + s[t + 32];\n        s[t] = v;\n        v += s[t + 16];\n        s[t] = v;\n        v += s[t + 8];\n        s[t] = v;\n        v += s[t + 4];\n        s[t] = v;\n        v += s[t + 2];\n        s[t] = v;\n        v += s[t + 1];\n        if (t == 0)\n            out[blockIdx.x] = v;\n    }\n}\n";
+
+#[test]
+fn a_missing_order_of_a_warp_is_one_error() {
+    let doc = open_cuda(WARP_SUM);
+    let found = full(&doc);
+    let races: Vec<_> = found.diagnostics.iter().filter(|d| d.code == "shared-race").collect();
+    assert_eq!(races.len(), 1, "{races:#?}");
+    assert!(races[0].message.contains(" So it is on lines "), "{}", races[0].message);
+    assert!(races[0].related.len() > 2, "{:#?}", races[0].related);
+    // a quick fix mends all that is told at once; what shows behind it is mended likewise
+    let mut text = WARP_SUM.to_owned();
+    for round in 0..4 {
+        if full(&open_cuda(&text)).diagnostics.iter().all(|d| d.code != "shared-race") {
+            assert!(round > 0);
+            return;
+        }
+        let (title, new) = super::kernels::mended(&text, "shared-race").expect("a repair");
+        assert!(
+            round > 0 || title.starts_with("Put `__syncwarp()` at ") && title.ends_with(" places"),
+            "{title}"
+        );
+        text = new;
+    }
+    panic!("races are left: {text}");
+}
+
+#[test]
+fn who_gives_a_code_a_level_sees_all() {
+    let doc = open("void f(int n, double *a)\n{\n    for (int i = 0; i < n; i++)\n        a[i] = 0;\n}\n");
+    let mut settings = crate::Settings::default();
+    settings.levels.insert("parallel-loop".to_owned(), crate::Level::At(crate::Severity::Hint));
+    assert_eq!(super::full_with(&doc, &settings).diagnostics.len(), 1);
+    // and a comment that silences what is silent anyway is not called needless
+    let ignored = "void f(int n, double *a)\n{\n    // warpwright: ignore[parallel-loop]\n    for (int i = 0; i < n; i++)\n        a[i] = 0;\n}\n";
+    assert_eq!(findings(ignored), []);
+}
+
+#[test]
+fn different_causes_are_told_apart() {
+    let two = "// warpwright: launch(2, 64)\n__global__ void k(int *a) {\n    __shared__ int s[64], r[64];\n    int t = threadIdx.x;\n    s[t] = a[t];\n    r[t] = a[t + 64];\n    a[t] = s[63 - t];\n    a[t + 64] = r[63 - t];\n}\n";
+    let found = full(&open_cuda(two)).diagnostics;
+    assert_eq!(found.iter().filter(|d| d.code == "shared-race").count(), 2, "{found:#?}");
+}
+
+/// Lines of the hover at the first loop.
+fn lines(code: &str) -> Vec<String> {
+    let (doc, ask) = (open(code), Ask::thorough(&open(code)));
+    let found = full(&doc);
+    let h = hover(&ask, &found, found.loops[0].span.start).expect("a hover");
+    h.markdown.lines().filter(|l| !l.trim().is_empty()).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_hover_is_short_and_counts_conditions_once() {
+    let many = "void f(int n, float *a, float *b, float *c, float *d, float *e, float *g)\n{\n    for (int i = 0; i < n; i++) {\n        a[i] = b[i] + c[i];\n        d[i] = e[i] * g[i];\n    }\n}\n";
+    let all = lines(many);
+    assert!(all.len() <= 8, "{all:#?}");
+    assert!(all.iter().any(|l| l.ends_with("overlap tests at run time")), "{all:#?}");
+    let cells = "struct s { int x_[4]; };\nvoid f(int n, struct s *restrict p, int m_)\n{\n    for (int i_ = 1; i_ < n; i_++)\n        for (int j = 0; j < 4; j++)\n            p[i_].x_[j] = p[i_ - 1].x_[j] + m_;\n}\n";
+    let all = lines(cells);
+    assert!(all.iter().all(|l| !l.contains('\\')), "{all:#?}");
+}
