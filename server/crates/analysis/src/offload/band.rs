@@ -394,8 +394,7 @@ impl Nest<'_, '_> {
             return fail(ObstacleKind::Unproved, at);
         }
         if let Some(rows) = &mut buffer.rows {
-            let ends = rows.subscripts.iter().flat_map(|s| [&s.all, &s.one]).chain(&rows.written);
-            let own = ends.into_iter().all(|(a, b)| self.is_own_expr(a) && self.is_own_expr(b));
+            let own = rows.ends().all(|(a, b)| self.is_own_expr(a) && self.is_own_expr(b));
             let table = self.body.path_term(known).and_then(|p| self.body.row_of_table(p));
             match table.filter(|_| own) {
                 Some(row) => rows.table = row.table,

@@ -15,6 +15,7 @@ mod growing;
 mod left;
 mod own_cells;
 mod region;
+mod row_parts;
 mod rows;
 mod search;
 mod within;
@@ -344,7 +345,14 @@ impl<'p> Host<'p> {
             return;
         };
         if b.constant_first().is_none() {
-            let first = self.expr(first);
+            let of_rows = b.rows.as_ref().and(self.steps).and_then(|s| s.first(b.symbol));
+            let first = match of_rows {
+                Some(First::Named(theirs)) => {
+                    let wish = format!("{}_begin", name_part(&plan.body.symbols[b.symbol].name));
+                    Term::Name(self.given.number(&wish, &theirs))
+                }
+                _ => self.expr(first),
+            };
             out.push(let_(&b.first_name, LONG_LONG, first));
         }
         out.extend(within::starts_in_range(&plan.body.symbols[b.symbol].name, b));
@@ -369,10 +377,14 @@ impl<'p> Host<'p> {
 
     /// A pointer to the first element copied.
     fn pointer(&mut self, b: &BufferPlan) -> Term {
-        if let Some(rows) = &b.rows {
+        if let Some(rows) = b.rows.as_ref().filter(|_| self.steps.is_none()) {
             return Term::name(&rows.packed_name);
         }
         let base = Term::Name(self.given.array(b));
+        if b.rows.is_some() {
+            // its kernels count as the region does
+            return base;
+        }
         let first = b.constant_first().map_or_else(|| Term::name(&b.first_name), Term::Int);
         let first = match (self.steps.and_then(|s| s.first(b.symbol)), first) {
             (None, first) => first,

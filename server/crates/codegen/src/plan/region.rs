@@ -210,7 +210,8 @@ impl<'a> Builder<'_, 'a> {
                 positive.push(e);
             }
         }
-        let mut buffers = self.buffers(&mut support, &mut Vec::new(), &positive);
+        let mut strides = Vec::new();
+        let mut buffers = self.buffers(&mut support, &mut strides, &positive);
         self.reasons.append(&mut support.reasons);
         let is_exchanged = |s: SymbolId| region.exchanged.iter().any(|e| e.symbol == s);
         // what is written under one of these names may lie where another shows
@@ -221,7 +222,8 @@ impl<'a> Builder<'_, 'a> {
             b.written = array.kept && (array.buffer.written || is_exchanged(b.symbol) && of_others);
             b.copy_in = !array.buffer.wholly_written;
             // whatever fails before all has arrived, the statements run again from what the arrays held
-            b.staged = b.written && b.copy_in;
+            b.staged = b.written && b.copy_in && b.rows.is_none();
+            b.together(&array.parts, &strides, &positive);
             // lengths of rows are the nests' matter
             b.strides.iter_mut().for_each(|s| *s = StrideSource::Const(1));
         }
@@ -232,6 +234,7 @@ impl<'a> Builder<'_, 'a> {
             .map(|s| Scalar { symbol: s.symbol, ty: body.symbols[s.symbol].ty })
             .collect();
         let mut tests = self.tests(&buffers, &scalars, &[], &[]);
+        self.apart_as_nests(nests, region, &mut tests);
         // what the host does not have overlaps nothing of it
         let is_own = |k: &usize| buffers.get(*k).is_some_and(|b| b.own);
         tests.retain(|t| match &t.kind {
@@ -252,6 +255,7 @@ impl<'a> Builder<'_, 'a> {
             let count = vec![last.clone(), Expr::Mul(-1, Box::new(first.clone()))];
             tests.push(Test { kind: TestKind::Holds(Pred::NonNegative(Expr::Add(count))), meets: None });
         }
+        tests.extend(self.row_tests(&buffers, &positive));
         self.parts_back(&mut buffers, &positive, &mut tests);
         let values = self.values(&[], &buffers, &mut tests, (&[], &[]), &support);
         let pointers: Vec<SymbolId> =
@@ -322,7 +326,8 @@ impl<'a> Builder<'_, 'a> {
         let room = (one(ends.0, least), one(ends.1, Expr::Max));
         let room = (simplify::under(&room.0, positive), simplify::under(&room.1, positive));
         for b in buffers {
-            if !region.tested.iter().any(|t| t.1 == b.symbol) && !is_exchanged(b.symbol) {
+            let may_grow = region.tested.iter().any(|t| t.1 == b.symbol) || is_exchanged(b.symbol);
+            if !may_grow || b.rows.is_some() {
                 continue;
             }
             match is_exchanged(b.symbol) {
@@ -349,9 +354,14 @@ impl Plan<'_> {
     /// Counts elements as the region does, where its copies begin at a number.
     /// `is_tested`: whether the nest may use elements of an array that are not there yet.
     fn settle_in(&mut self, outer: &Plan<'_>, is_tested: &dyn Fn(SymbolId) -> bool) {
+        self.rows_as_in(outer);
         for b in &mut self.buffers {
-            b.part = b.extent.clone().filter(|_| is_tested(b.symbol));
             let theirs = outer.buffers.iter().find(|o| o.symbol == b.symbol);
+            if b.rows.is_some() {
+                b.extent = theirs.and_then(|o| o.extent.clone());
+                continue;
+            }
+            b.part = b.extent.clone().filter(|_| is_tested(b.symbol));
             if let Some(theirs) = theirs.filter(|o| o.constant_first().is_some()) {
                 b.extent.clone_from(&theirs.extent);
             }

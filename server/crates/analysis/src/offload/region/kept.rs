@@ -104,7 +104,7 @@ impl<'a> Walk<'a> {
 
     /// Whether some nest reads an array, and whether some nest writes it; what iterations have for themselves is not the
     /// array's.
-    fn read_and_written(&self, s: SymbolId) -> [bool; 2] {
+    pub(super) fn read_and_written(&self, s: SymbolId) -> [bool; 2] {
         let mine = self.nests.iter().flat_map(|n| &n.1.buffers).filter(|b| b.symbol == s);
         let shared = mine.filter(|b| b.holders != Holders::Each);
         shared.fold([false; 2], |[read, written], b| [read || b.read, written || b.written])
@@ -126,7 +126,11 @@ impl<'a> Walk<'a> {
                 let [read, written] = self.read_and_written(s);
                 let holders = Holders::All;
                 let buffer = Buffer { read, written, holders, wholly_written: true, ..first.buffer.clone() };
-                out.push(RegionArray { buffer, kept: false, own: true });
+                out.push(RegionArray { buffer, kept: false, own: true, parts: Vec::new() });
+                continue;
+            }
+            if uses.iter().any(|u| u.buffer.rows.is_some()) {
+                out.push(self.table(s, statements[0])?);
                 continue;
             }
             let is_exchanged = self.exchanged.contains(&s);
@@ -166,7 +170,8 @@ impl<'a> Walk<'a> {
             let private = self.is_private(statements, s);
             let kept = !private.is_some_and(|once| once || buffer.wholly_written);
             let wholly_written = buffer.wholly_written || private == Some(true);
-            let array = RegionArray { buffer: Buffer { wholly_written, ..buffer }, kept, own: false };
+            let buffer = Buffer { wholly_written, ..buffer };
+            let array = RegionArray { buffer, kept, own: false, parts: Vec::new() };
             out.push(self.as_it_lives(array, lives.get(&s)));
         }
         self.add_sure(new);
@@ -176,7 +181,7 @@ impl<'a> Walk<'a> {
 
     /// An array of which nothing comes back that nobody reads, and nothing is brought that is written there first.
     fn as_it_lives(&mut self, array: RegionArray, life: Option<&Life>) -> RegionArray {
-        let RegionArray { buffer, kept, own } = array;
+        let RegionArray { buffer, kept, own, parts } = array;
         let kept = kept && life.is_none_or(|l| l.after);
         let wholly_written = buffer.wholly_written || life.is_some_and(|l| !l.before);
         let s = buffer.symbol;
@@ -186,7 +191,7 @@ impl<'a> Walk<'a> {
             self.tested.retain(|t| t.1 != s);
             buffer.extent = None;
         }
-        RegionArray { buffer, kept, own }
+        RegionArray { buffer, kept, own, parts }
     }
 
     /// A part of an exchanged array without elements, where that of another begins.
@@ -225,7 +230,7 @@ impl<'a> Walk<'a> {
                 extent: self.no_part(),
                 ..one.first()?.buffer.clone()
             };
-            Some(RegionArray { buffer: none, kept: true, own: false })
+            Some(RegionArray { buffer: none, kept: true, own: false, parts: Vec::new() })
         };
         Ok(held.filter_map(array).collect())
     }
@@ -312,6 +317,11 @@ fn together(parts: &[&(Expr, Expr)], sure: &mut Vec<Surely>) -> (Expr, Expr) {
         let minus = Expr::Mul(-1, Box::new(first.clone()));
         Surely::Positive(Expr::Add(vec![last.clone(), minus, Expr::Int(1)]))
     }));
+    hull(parts)
+}
+
+/// From the least to the greatest of several parts.
+pub(super) fn hull(parts: &[&(Expr, Expr)]) -> (Expr, Expr) {
     let distinct = |of: Vec<Expr>, several: fn(Vec<Expr>) -> Expr| {
         let mut all: Vec<Expr> = Vec::new();
         for e in of {

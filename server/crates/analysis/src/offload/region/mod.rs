@@ -9,6 +9,7 @@ pub(crate) mod alone;
 mod cells;
 mod host;
 mod kept;
+mod rows;
 mod used;
 pub(crate) mod written;
 
@@ -24,7 +25,7 @@ use crate::offload::live::{lives, FileArrays, Life};
 use crate::offload::touched::TouchedParts;
 use crate::{
     Buffer, Condition, Expr, Facts, LoopId, Offload, Param, Program, Region, RegionTrouble,
-    RegionTroubleKind, Surely,
+    RegionTroubleKind, Rows, Surely,
 };
 
 /// What is known besides the function as the offload reads it.
@@ -55,10 +56,6 @@ pub(crate) fn region(
     let Some(&first) = statements.first() else { return trouble(RegionTroubleKind::NoNest, body.root) };
     if nests.is_empty() {
         return trouble(RegionTroubleKind::NoNest, first);
-    }
-    let buffers = nests.iter().flat_map(|(_, n)| &n.buffers);
-    if let Some(rows) = buffers.into_iter().find(|b| b.rows.is_some()) {
-        return trouble(RegionTroubleKind::Rows(rows.symbol), first);
     }
     let effects = Effects::new(body, program);
     let mut written = FxHashSet::default();
@@ -234,6 +231,19 @@ impl<'a> Walk<'a> {
 
     fn is_fixed_buffer(&self, b: &Buffer) -> bool {
         let parts = b.extent.iter().chain(&b.written_part);
-        parts.into_iter().all(|(f, l)| self.is_fixed_expr(f) && self.is_fixed_expr(l))
+        let fixed = |(f, l): &(Expr, Expr)| self.is_fixed_expr(f) && self.is_fixed_expr(l);
+        parts.into_iter().all(fixed) && b.rows.as_ref().is_none_or(|r| self.is_fixed_rows(r))
+    }
+
+    /// Whether a table shows the same rows wherever in the statements, and they are all told by what the statements do not set.
+    fn is_fixed_rows(&self, rows: &Rows) -> bool {
+        let fixed = |e: &Expr| {
+            let mut fixed = true;
+            e.params(&mut |p| fixed = fixed && (matches!(p, Param::Row(_)) || self.is_fixed_param(p)));
+            fixed
+        };
+        let table = self.body.walk(rows.table).filter_map(|t| self.body.as_symbol(t));
+        let moves = |s: SymbolId| self.written.contains(&s) || self.declared.contains(&s);
+        rows.ends().all(|(f, l)| fixed(f) && fixed(l)) && !table.into_iter().any(moves)
     }
 }

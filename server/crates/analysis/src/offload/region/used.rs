@@ -27,7 +27,8 @@ impl Walk<'_> {
                 self.add_sure(runs);
             }
             for b in memory(body, offload).filter(|b| wanted.contains(&b.symbol)) {
-                let known = is_sure && (b.extent.is_none() || self.is_fixed_buffer(b));
+                let is_plain = b.extent.is_none() && b.rows.is_none();
+                let known = is_sure && (is_plain || self.is_fixed_buffer(b));
                 if self.declared.contains(&b.symbol) {
                     let whole = Buffer { extent: None, ..b.clone() };
                     self.uses.entry(b.symbol).or_default().push(Use { buffer: whole, is_sure: false });

@@ -413,7 +413,7 @@ impl<'p> Givens<'p> {
     pub(crate) fn array(&mut self, b: &BufferPlan) -> String {
         let k = self.plan.buffers.iter().position(|o| o.symbol == b.symbol).unwrap_or_default();
         let symbol = &self.body().symbols[b.symbol];
-        if let Some(rows) = &b.rows {
+        if let Some(rows) = b.rows.as_ref().filter(|_| self.steps.is_none()) {
             let element = match has_type(self.plan, b) {
                 true => self.cpp.type_name(b.element),
                 false => element_name(&self.c, b).to_string(),

@@ -68,7 +68,7 @@ pub(crate) fn text(
     pages: &dyn HostPages,
 ) -> Result<Option<HostText>, String> {
     let outer = &plan.outer;
-    let Some(Prepared { whole, launches, steps, call }) = prepared(plan) else { return Ok(None) };
+    let Some(Prepared { mut whole, launches, steps, call }) = prepared(plan) else { return Ok(None) };
     let mut own = Vec::new();
     let name = super::function_name(outer);
     own.push(Term::comment(&about(plan)));
@@ -76,6 +76,7 @@ pub(crate) fn text(
     own.push(Term::function(&["ExternC"], "int", &name, of_type(&whole.given.all, |g| &g.ty), body));
     let mut first = whole.helper_functions();
     first.extend(whole.reach_function());
+    first.append(&mut whole.row_functions);
     first.extend(launches);
     let launches = pages.written(Some(outer.target), &Term::List(first).to_string())?;
     let own = pages.written(Some(outer.target), &Term::List(own).to_string())?;
@@ -84,6 +85,9 @@ pub(crate) fn text(
     includes.extend(own.includes);
     includes.extend(whole.helpers.apart.get().then(|| "<stdint.h>".to_owned()));
     includes.extend(steps.computes.then(|| "<math.h>".to_owned()));
+    if outer.buffers.iter().any(|b| b.rows.is_some()) {
+        includes.extend(["<stdint.h>", "<stdlib.h>", "<string.h>"].map(str::to_owned));
+    }
     includes.sort();
     includes.dedup();
     let runs = whole.region_runs(plan.region);
@@ -186,6 +190,7 @@ impl Host<'_> {
             if b.constant_first().is_none() {
                 given.push(Term::name(&b.first_name));
             }
+            given.extend(self.row_lengths(b));
         }
         given.extend(shown);
         for f in given_on.fixed.borrow().iter() {
@@ -367,6 +372,8 @@ impl StepsText {
             if b.constant_first().is_none() {
                 parameters.push(format!("long long {}", b.first_name));
             }
+            let lengths = b.rows.iter().flat_map(|r| r.length_names.iter().flatten());
+            parameters.extend(lengths.map(|n| format!("long long {n}")));
             arrays.push((b.symbol, name));
         }
         parameters.append(&mut shown);
