@@ -22,6 +22,8 @@ pub struct Region {
     pub sure: Vec<Surely>,
     /// Nests that may use more of an array than is there: that has to be tested before each.
     pub tested: Vec<(LoopId, SymbolId)>,
+    /// Nests before which it has to be tested that a part of a table's rows is there: its number among all of that table.
+    pub asked: Vec<(LoopId, SymbolId, usize)>,
 }
 
 /// A variable of the function that the statements use and do not declare.
@@ -57,7 +59,15 @@ pub struct RegionArray {
     /// Whether it is declared in the statements: then the host has none.
     pub own: bool,
     /// Of rows that a table shows: what the statements touch, one or several times. Those of the buffer have room for all.
-    pub parts: Vec<Rows>,
+    pub parts: Vec<RegionRows>,
+}
+
+/// Rows of a table that some nest touches.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RegionRows {
+    pub rows: Rows,
+    /// Whether they are surely touched. Otherwise they are not followed until a run has come to the nest that touches them.
+    pub is_sure: bool,
 }
 
 /// What makes sure that a part of the statements runs.

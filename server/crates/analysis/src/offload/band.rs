@@ -26,10 +26,11 @@ pub(crate) fn offload(
     facts: &Facts,
     target: LoopId,
     collapse: Option<u32>,
+    rows_together: bool,
     budget: &Budget,
 ) -> Result<Offload, Vec<Obstacle>> {
     let claim = &facts.loops[target];
-    match described(body, program, facts, target, collapse, budget) {
+    match described(body, program, facts, target, (collapse, rows_together), budget) {
         // whatever it did not find out: the steps were too few
         Err(_) if budget.left() == 0 => {
             Err(vec![Obstacle { kind: ObstacleKind::Budget(crate::Work::Extents), term: claim.term }])
@@ -43,7 +44,7 @@ fn described(
     program: &Program,
     facts: &Facts,
     target: LoopId,
-    collapse: Option<u32>,
+    (collapse, rows_together): (Option<u32>, bool),
     budget: &Budget,
 ) -> Result<Offload, Vec<Obstacle>> {
     let claim = &facts.loops[target];
@@ -53,7 +54,8 @@ fn described(
     if read(whole.len(), budget).is_err() {
         return Err(vec![Obstacle { kind: ObstacleKind::Budget(crate::Work::Effects), term: claim.term }]);
     }
-    let cx = Context::new(whole, program, body.len(), budget);
+    let mut cx = Context::new(whole, program, body.len(), budget);
+    cx.rows_together = rows_together;
     let (model, more) = model_of(&cx, target, claim, control, budget)?;
     let scalars = Scalars::new(&cx, &model, control);
     let nest = Nest { body, claim, control, expanded: expanded.as_ref(), cx: &cx, model: &model, scalars };

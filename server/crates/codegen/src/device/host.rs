@@ -17,6 +17,7 @@ mod own_cells;
 mod region;
 mod row_parts;
 mod rows;
+mod rows_asked;
 mod search;
 mod within;
 
@@ -305,6 +306,7 @@ impl<'p> Host<'p> {
     /// First element, number of elements, size in bytes.
     fn extent(&mut self, b: &BufferPlan, out: &mut Vec<Term>) {
         let plan = self.plan;
+        out.extend(self.asked(b));
         let k = plan.buffers.iter().position(|o| o.symbol == b.symbol);
         let is_tested = |t: &Test| matches!(t.kind, TestKind::Extent(j) if Some(j) == k);
         let is_counted =

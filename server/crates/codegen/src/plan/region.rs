@@ -92,7 +92,8 @@ pub fn plan_region<'a>(
             let mut nests = nests;
             for (nest, id) in nests.iter_mut().zip(&region.nests) {
                 nest.records.clone_from(&outer.records);
-                nest.settle_in(&outer, &|s| region.tested.contains(&(*id, s)));
+                let asked = |s| region.asked.iter().find(|a| (a.0, a.1) == (*id, s)).map(|a| a.2);
+                nest.settle_in(&outer, &|s| region.tested.contains(&(*id, s)), &asked);
             }
             Ok(RegionPlan { region, outer, nests })
         }
@@ -215,11 +216,18 @@ impl<'a> Builder<'_, 'a> {
         self.reasons.append(&mut support.reasons);
         let is_exchanged = |s: SymbolId| region.exchanged.iter().any(|e| e.symbol == s);
         // what is written under one of these names may lie where another shows
-        let of_others = region.arrays.iter().any(|a| is_exchanged(a.buffer.symbol) && a.buffer.written);
+        let others = |is_table: bool| {
+            let all =
+                buffers.iter().filter(|b| b.rows.is_some() == is_table && is_exchanged(b.shown_by(body)));
+            let arrays = |b: &BufferPlan| region.arrays.iter().find(|a| a.buffer.symbol == b.symbol);
+            all.filter_map(arrays).any(|a| a.buffer.written)
+        };
+        let of_others = [others(false), others(true)];
         for b in &mut buffers {
             let Some(array) = region.arrays.iter().find(|a| a.buffer.symbol == b.symbol) else { continue };
             b.own = array.own;
-            b.written = array.kept && (array.buffer.written || is_exchanged(b.symbol) && of_others);
+            let of_others = is_exchanged(b.shown_by(body)) && of_others[usize::from(b.rows.is_some())];
+            b.written = array.kept && (array.buffer.written || of_others);
             b.copy_in = !array.buffer.wholly_written;
             // whatever fails before all has arrived, the statements run again from what the arrays held
             b.staged = b.written && b.copy_in && b.rows.is_none();
@@ -228,6 +236,7 @@ impl<'a> Builder<'_, 'a> {
             b.strides.iter_mut().for_each(|s| *s = StrideSource::Const(1));
         }
         self.growing(region, &positive, &mut buffers);
+        self.ask(region, &mut buffers);
         let scalars: Vec<Scalar> = region
             .scalars
             .iter()
@@ -261,8 +270,12 @@ impl<'a> Builder<'_, 'a> {
         let pointers: Vec<SymbolId> =
             region.exchanged.iter().filter(|e| !e.declared).map(|e| e.symbol).collect();
         let all = &region.statements;
-        let names = self.kernel_names(&buffers, &scalars, &mut [], &pointers, &[], &[], &[], &[], all);
+        let mut names = self.kernel_names(&buffers, &scalars, &mut [], &pointers, &[], &[], &[], &[], all);
         for b in &mut buffers {
+            // a table is where its rows are
+            if let Some(name) = names.get(&b.symbol).cloned().filter(|_| is_exchanged(b.shown_by(body))) {
+                names.insert(b.shown_by(body), name);
+            }
             b.kernel_name = names.get(&b.symbol).cloned().unwrap_or_default();
         }
         let name = self.name();
@@ -353,8 +366,14 @@ impl<'a> Builder<'_, 'a> {
 impl Plan<'_> {
     /// Counts elements as the region does, where its copies begin at a number.
     /// `is_tested`: whether the nest may use elements of an array that are not there yet.
-    fn settle_in(&mut self, outer: &Plan<'_>, is_tested: &dyn Fn(SymbolId) -> bool) {
-        self.rows_as_in(outer);
+    /// `asked`: the part of a table's rows that it may use though it is not there yet.
+    fn settle_in(
+        &mut self,
+        outer: &Plan<'_>,
+        is_tested: &dyn Fn(SymbolId) -> bool,
+        asked: &dyn Fn(SymbolId) -> Option<usize>,
+    ) {
+        self.rows_as_in(outer, asked);
         for b in &mut self.buffers {
             let theirs = outer.buffers.iter().find(|o| o.symbol == b.symbol);
             if b.rows.is_some() {

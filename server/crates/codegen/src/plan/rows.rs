@@ -31,6 +31,10 @@ pub struct RowsPlan {
     /// Of a region and its nests: what the lengths of dimensions are called in the steps, from the second dimension on; nothing
     /// where they are numbers.
     pub length_names: Vec<Option<String>>,
+    /// Of a region's table of which not all is there from the first: the bit that says so of its first part.
+    pub first_bit: Option<u32>,
+    /// Of a nest: the number of the part that it uses, where it has to be tested that it is there.
+    pub asked: Option<usize>,
 }
 
 /// Rows that are touched, and of each what is touched.
@@ -40,6 +44,8 @@ pub struct RowsPart {
     pub one: Vec<(Expr, Expr)>,
     /// First and last element of one row that come back.
     pub written: Option<(Expr, Expr)>,
+    /// Whether it is surely touched.
+    pub is_sure: bool,
 }
 
 impl RowsPlan {
@@ -78,6 +84,11 @@ impl RowsPlan {
             ends.flat_map(|(a, b)| [replaced(a, &largest), replaced(b, &largest)]).collect();
         out.extend((0..self.all.len()).filter_map(|k| self.length(k)));
         out
+    }
+
+    /// Whether what is touched is told only by several parts, or by the run.
+    pub(crate) fn in_parts(&self) -> bool {
+        self.parts.len() > 1 || self.first_bit.is_some()
     }
 
     /// What the length of a dimension is called where the region's steps hand it on.
@@ -138,10 +149,11 @@ fn under((first, last): &(Expr, Expr), positive: &[Expr]) -> (Expr, Expr) {
 }
 
 impl RowsPart {
-    pub(super) fn of(rows: &Rows, positive: &[Expr]) -> RowsPart {
+    pub(super) fn of(rows: &Rows, is_sure: bool, positive: &[Expr]) -> RowsPart {
         RowsPart {
             one: rows.subscripts.iter().map(|s| under(&s.one, positive)).collect(),
             written: rows.written.as_ref().map(|w| under(w, positive)),
+            is_sure,
         }
     }
 }
@@ -158,8 +170,16 @@ impl<'a> Builder<'_, 'a> {
         let rows = b.rows.as_ref()?;
         let all = rows.subscripts.iter().map(|s| under(&s.all, positive)).collect();
         let packed_name = self.host_name(&format!("{n}_rows"));
-        let parts = vec![RowsPart::of(rows, positive)];
-        let plan = RowsPlan { table: rows.table, all, parts, packed_name, length_names: Vec::new() };
+        let parts = vec![RowsPart::of(rows, true, positive)];
+        let plan = RowsPlan {
+            table: rows.table,
+            all,
+            parts,
+            packed_name,
+            length_names: Vec::new(),
+            first_bit: None,
+            asked: None,
+        };
         let mut sources = Vec::new();
         for d in 1..plan.all.len() {
             let length = plan.length(d).and_then(|l| bounds::constant(&l));

@@ -91,7 +91,7 @@ impl<'a> Walk<'a> {
         let mut out = Vec::new();
         for &symbol in &self.exchanged {
             let declared = self.declared.contains(&symbol);
-            let is_array = self.uses.contains_key(&symbol);
+            let is_array = self.uses.contains_key(&symbol) || self.rows_of(symbol).is_some();
             let kept =
                 !declared && self.written.contains(&symbol) && self.is_live_after(live, statements, symbol);
             if kept && !is_array && !self.holds_array(statements, symbol) {
@@ -214,13 +214,23 @@ impl<'a> Walk<'a> {
     /// Arrays that no nest names and that are exchanged with those.
     fn held(&self, statements: &[TermId]) -> Found<Vec<RegionArray>> {
         let named = |s: &SymbolId| self.uses.contains_key(s);
+        // each table among them is named by some nest, or holds nothing
+        let is_held = |s: &&SymbolId| self.rows_of(**s).is_none() && self.holds_array(statements, **s);
+        if let Some(&s) = self.exchanged.iter().filter(|s| self.is_table(**s)).find(is_held) {
+            return trouble(RegionTroubleKind::Pointer(s), statements[0]);
+        }
+        if self.exchanged.iter().all(|s| self.is_table(*s)) {
+            return Ok(Vec::new());
+        }
         let Some(one) = self.exchanged.iter().find(|s| named(s)).and_then(|s| self.uses.get(s)) else {
-            return match self.exchanged.iter().find(|s| self.holds_array(statements, **s)) {
+            let mut arrays = self.exchanged.iter().filter(|s| !self.is_table(**s));
+            return match arrays.find(|s| self.holds_array(statements, **s)) {
                 Some(&s) => trouble(RegionTroubleKind::Pointer(s), statements[0]),
                 None => Ok(Vec::new()),
             };
         };
-        let held = self.exchanged.iter().filter(|s| !named(s) && self.holds_array(statements, **s));
+        let arrays = self.exchanged.iter().filter(|s| !self.is_table(**s));
+        let held = arrays.filter(|s| !named(s) && self.holds_array(statements, **s));
         let array = |&symbol: &SymbolId| {
             let none = Buffer {
                 symbol,

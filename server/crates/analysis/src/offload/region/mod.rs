@@ -21,6 +21,7 @@ use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::flow::effects::Effects;
 use crate::flow::liveness::Liveness;
+use crate::limits::offload_region::MAX_ASKED;
 use crate::offload::live::{lives, FileArrays, Life};
 use crate::offload::touched::TouchedParts;
 use crate::{
@@ -101,6 +102,10 @@ pub(crate) fn region(
     }
     let lives = lives(body, program, statements, &wanted, given.file, budget).unwrap_or_default();
     let arrays = walk.arrays(statements, &wanted, &lives)?;
+    let asked = arrays.iter().filter(|a| walk.asked.iter().any(|k| k.1 == a.buffer.symbol));
+    if let Some(a) = asked.clone().find(|a| a.parts.len() * asked.clone().count() > MAX_ASKED) {
+        return trouble(RegionTroubleKind::Rows(a.buffer.symbol), first);
+    }
     let live = Liveness::new(body, budget);
     let scalars = walk.scalars(statements, &live)?;
     let exchanged = walk.exchanged(statements, &live)?;
@@ -113,6 +118,7 @@ pub(crate) fn region(
         conditions: walk.conditions,
         sure: walk.sure,
         tested: walk.tested,
+        asked: walk.asked,
     })
 }
 
@@ -128,6 +134,8 @@ fn memory<'o>(body: &'o Body, offload: &'o Offload) -> impl Iterator<Item = &'o 
 #[derive(Clone)]
 struct Use {
     buffer: Buffer,
+    /// The nest, if it is one nest's use.
+    nest: Option<LoopId>,
     /// Whether it surely happens, with what [`Walk::sure`] says.
     is_sure: bool,
 }
@@ -150,6 +158,7 @@ struct Walk<'a> {
     conditions: Vec<Condition>,
     sure: Vec<Surely>,
     tested: Vec<(LoopId, SymbolId)>,
+    asked: Vec<(LoopId, SymbolId, usize)>,
     /// What rests on a condition that cannot be told where the statements begin.
     untold: Option<TermId>,
 }
@@ -177,6 +186,7 @@ impl<'a> Walk<'a> {
             conditions: Vec::new(),
             sure: Vec::new(),
             tested: Vec::new(),
+            asked: Vec::new(),
             untold: None,
         }
     }
@@ -242,8 +252,9 @@ impl<'a> Walk<'a> {
             e.params(&mut |p| fixed = fixed && (matches!(p, Param::Row(_)) || self.is_fixed_param(p)));
             fixed
         };
-        let table = self.body.walk(rows.table).filter_map(|t| self.body.as_symbol(t));
+        let mut table = self.body.walk(rows.table).filter_map(|t| self.body.as_symbol(t));
         let moves = |s: SymbolId| self.written.contains(&s) || self.declared.contains(&s);
-        rows.ends().all(|(f, l)| fixed(f) && fixed(l)) && !table.into_iter().any(moves)
+        let is_exchanged = self.exchanged_table(rows).is_some();
+        rows.ends().all(|(f, l)| fixed(f) && fixed(l)) && (is_exchanged || !table.any(moves))
     }
 }

@@ -322,8 +322,13 @@ impl<'p> Givens<'p> {
 
     /// The table of arrays that may grow, which the caller has.
     pub(crate) fn table(&mut self, ty: &str, value: &str) -> String {
+        self.handed("arrays", ty, value)
+    }
+
+    /// What the caller has and hands on.
+    pub(crate) fn handed(&mut self, wish: &str, ty: &str, value: &str) -> String {
         let key = Key::Text(ty.to_owned(), value.to_owned());
-        self.add(key, "arrays", [ty, ty], value.to_owned(), false)
+        self.add(key, wish, [ty, ty], value.to_owned(), false)
     }
 
     /// The address of a pointer that is set.

@@ -196,7 +196,9 @@ impl Host<'_> {
         for (verb, comes) in [("take", b.copy_in), ("give", b.written)] {
             let mut calls = Vec::new();
             for k in 0..rows.parts.len() {
-                calls.extend(self.copied(b, rows, &through, (k, verb)).filter(|_| comes));
+                let there = Term::Name(self.there_name()).deref();
+                let call = self.copied(b, rows, &through, (k, verb)).filter(|_| comes);
+                calls.extend(call.map(|call| self.where_there(rows, k, there, call)));
             }
             all.push(match <[Term; 1]>::try_from(calls) {
                 Ok([one]) => one,
@@ -258,7 +260,7 @@ impl Host<'_> {
             name("count").assign(Term::call(&format!("{helper}_note"), all))
         };
         self.row_functions.extend(sorting(self.helper));
-        let in_parts = plan.buffers.iter().filter_map(|b| b.rows.as_ref()).any(|r| r.parts.len() > 1);
+        let in_parts = plan.buffers.iter().filter_map(|b| b.rows.as_ref()).any(RowsPlan::in_parts);
         if in_parts {
             self.row_functions.extend(super::row_parts::widening(self.helper));
         }
@@ -289,12 +291,19 @@ impl Host<'_> {
             }
             most.push(self.most_spans(rows, &through));
             let function = match rows.parts.as_slice() {
-                [part] => self.spans_function(b, part, &through),
+                [part] if !rows.in_parts() => self.spans_function(b, part, &through),
                 _ => self.spans_of_parts(b, rows, &through),
             };
+            let there = Term::Name(self.there_name());
+            let declared = Term::declared(&self.there_name(), LONG_LONG, None);
+            if rows.first_bit.is_some() && !parameters.contains(&declared) {
+                parameters.push(declared);
+                given.push(there.clone().deref());
+            }
             let mut own: Vec<Term> = vec![through.table.clone()];
             own.extend(through.values.iter().map(|v| v.1.clone()));
-            own.extend((rows.parts.len() > 1).then(|| name("ends")));
+            own.extend(rows.first_bit.map(|_| there));
+            own.extend(rows.in_parts().then(|| name("ends")));
             own.extend([name("spans"), name("count")]);
             notes.push(name("count").assign(Term::call(&function, own)));
         }
@@ -367,7 +376,7 @@ impl Host<'_> {
             out = add(out, product.clone());
             all = Some(product);
         }
-        match all.filter(|_| rows.parts.len() > 1) {
+        match all.filter(|_| rows.in_parts()) {
             // with the pointers that lead to each row
             Some(count) => Term::binary(BinOp::Mul, count, Term::Int(rows.all.len() as i128)),
             None => out,
