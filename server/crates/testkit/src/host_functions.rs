@@ -333,7 +333,8 @@ impl Writer {
     fn table_nest(&mut self, t: &str) {
         let Some(r) = &mut self.tables else { return };
         let (to, from) = *r.pick(&[("g", "h"), ("h", "g"), ("g", "g"), ("h", "h")]);
-        let (low, high) = *r.pick(&[("0", "n"), ("1", "n - 1"), ("1", "n"), ("n / 2", "n"), ("k & 3", "n - 1")]);
+        let (low, high) =
+            *r.pick(&[("0", "n"), ("1", "n - 1"), ("1", "n"), ("n / 2", "n"), ("k & 3", "n - 1")]);
         let (first, last) = *r.pick(&[("0", "m"), ("1", "m - 1"), ("i", "m"), ("0", "m - i"), ("0", "3")]);
         let near = if to == from { "i" } else { *r.pick(&["i", "i - 1", "n - 1 - i"]) };
         let low = if near == "i - 1" && low.starts_with(['0', 'k']) { "1" } else { low };

@@ -253,6 +253,7 @@ impl<'p> Host<'p> {
             None => test(runs, ""),
             Some(_) => Term::head("_Idle", vec![runs, Term::List(self.idle())]),
         });
+        tests.extend(self.asked());
         for b in &plan.buffers {
             self.extent(b, &mut tests);
         }
@@ -306,7 +307,6 @@ impl<'p> Host<'p> {
     /// First element, number of elements, size in bytes.
     fn extent(&mut self, b: &BufferPlan, out: &mut Vec<Term>) {
         let plan = self.plan;
-        out.extend(self.asked(b));
         let k = plan.buffers.iter().position(|o| o.symbol == b.symbol);
         let is_tested = |t: &Test| matches!(t.kind, TestKind::Extent(j) if Some(j) == k);
         let is_counted =

@@ -60,9 +60,7 @@ impl Walk<'_> {
                 numbers.push((nest, k, u.is_sure));
             }
         }
-        let Some(room) = room(&parts).filter(|_| parts.iter().any(|p| p.is_sure)) else {
-            return trouble(none(), at);
-        };
+        let Some(room) = room(&parts) else { return trouble(none(), at) };
         let may_lack = is_exchanged || parts.iter().any(|p| !p.is_sure);
         for (nest, k, is_sure) in numbers {
             if is_exchanged || !(is_sure || parts[k].is_sure) {

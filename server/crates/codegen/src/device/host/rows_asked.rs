@@ -44,20 +44,26 @@ impl Host<'_> {
         }
     }
 
-    /// Of a nest: that the rows it uses are there.
-    pub(super) fn asked(&mut self, b: &BufferPlan) -> Option<Term> {
-        let steps = self.steps?;
-        let part = b.rows.as_ref()?.asked?;
+    /// Of a nest: that the rows it uses are there. All are asked for, so that all that lack are there in the next run.
+    pub(super) fn asked(&mut self) -> Option<Term> {
+        let (steps, plan) = (self.steps?, self.plan);
         let prefix = &steps.outer.prefix;
-        let all = Term::Name(self.given.handed("tables", ALL, &format!("{prefix}tables")));
-        let there = Term::Name(self.given.handed("there", NUMBER, &format!("{prefix}there")));
-        let array = Term::Name(self.given.array(b));
-        let call = Term::call(
-            &format!("{}_is_there", self.helper),
-            vec![all, there, array, Term::Int(i128::try_from(part).unwrap_or(0))],
-        );
-        let name = self.plan.body.symbols[b.symbol].name.clone();
-        Some(test(call, &format!("what it uses of the rows of {} is there", name.trim_end_matches("[]"))))
+        let (mut all, mut names) = (None::<Term>, Vec::new());
+        for b in &plan.buffers {
+            let Some(part) = b.rows.as_ref().and_then(|r| r.asked) else { continue };
+            let tables = Term::Name(self.given.handed("tables", ALL, &format!("{prefix}tables")));
+            let there = Term::Name(self.given.handed("there", NUMBER, &format!("{prefix}there")));
+            let array = Term::Name(self.given.array(b));
+            let of = vec![tables, there, array, Term::Int(i128::try_from(part).unwrap_or(0))];
+            let one = Term::call(&format!("{}_is_there", self.helper), of);
+            all = Some(match all {
+                None => one,
+                Some(before) => Term::binary(BinOp::BitAnd, before, one),
+            });
+            names.push(plan.body.symbols[b.symbol].name.trim_end_matches("[]").to_owned());
+        }
+        let is_there = Term::binary(BinOp::Ne, all?, Term::Int(0));
+        Some(test(is_there, &format!("what it uses of the rows of {} is there", names.join(" and "))))
     }
 
     /// The function that looks whether a part is there.
