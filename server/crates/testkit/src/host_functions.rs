@@ -13,13 +13,22 @@ use crate::rng::Rng;
 pub fn generate(seed: u64) -> String {
     let mut rng = Rng::new(seed ^ 0x4057_F00C);
     let (calls, jumps) = (rng.chance(40), rng.chance(40));
-    // a choice of its own, so that the other functions are what they were
-    let mut of_tables = Rng::new(seed ^ 0x7AB1_E5);
-    let tables = of_tables.chance(15).then_some(of_tables);
+    let tables = tables(seed);
     let (out, ends) = Default::default();
     let mut w = Writer { rng, out, depth: 1, loops: 0, names: 0, calls, jumps, ends, tables };
     w.function();
     w.out
+}
+
+/// Whether the function has tables of rows.
+pub fn has_tables(seed: u64) -> bool {
+    tables(seed).is_some()
+}
+
+/// A choice of its own, so that the other functions are what they were without it.
+fn tables(seed: u64) -> Option<Rng> {
+    let mut rng = Rng::new(seed ^ 0x007A_B1E5);
+    rng.chance(15).then_some(rng)
 }
 
 struct Writer {

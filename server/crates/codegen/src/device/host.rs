@@ -253,6 +253,7 @@ impl<'p> Host<'p> {
             None => test(runs, ""),
             Some(_) => Term::head("_Idle", vec![runs, Term::List(self.idle())]),
         });
+        tests.extend(self.unlike());
         tests.extend(self.asked());
         for b in &plan.buffers {
             self.extent(b, &mut tests);
@@ -272,6 +273,21 @@ impl<'p> Host<'p> {
         let lists = [params, arrays, tests].map(Term::List);
         let head = if self.steps.is_some() { "_LaunchCudaKernel" } else { "_CallCudaKernel" };
         Term::head(head, [name, sizes].into_iter().chain(lists).chain([results]).collect())
+    }
+
+    /// Of a nest of a region: that names which may come to show the same array do not, where it is written.
+    fn unlike(&mut self) -> Vec<Term> {
+        let (Some(steps), plan) = (self.steps, self.plan) else { return Vec::new() };
+        let is_exchanged = |b: &BufferPlan| steps.exchanged.contains(&b.shown_by(plan.body));
+        let mine: Vec<&BufferPlan> = plan.buffers.iter().filter(|b| b.on_device && is_exchanged(b)).collect();
+        let pairs = mine.iter().enumerate().flat_map(|(k, a)| mine[k + 1..].iter().map(move |b| (*a, *b)));
+        let mut out = Vec::new();
+        for (a, b) in pairs.filter(|(a, b)| a.written || b.written) {
+            let arrays = [a, b].map(|b| Term::Name(self.given.array(b)));
+            let [left, right] = arrays;
+            out.push(test(Term::binary(BinOp::Ne, left, right), "they show two arrays"));
+        }
+        out
     }
 
     /// What is set where a nest of a region does not run: its index has its first value.

@@ -15,7 +15,7 @@ use super::simplify;
 use super::support::Support;
 use super::{
     BufferPlan, Input, Kernel, MinMaxForm, Plan, Reason, ReductionPlan, Refusal, RefusalKind, Scalar, Site,
-    StrideSource, Test, TestKind,
+    Stride, StrideSource, Test, TestKind,
 };
 
 /// All decisions of a region's offload.
@@ -214,29 +214,7 @@ impl<'a> Builder<'_, 'a> {
         let mut strides = Vec::new();
         let mut buffers = self.buffers(&mut support, &mut strides, &positive);
         self.reasons.append(&mut support.reasons);
-        let is_exchanged = |s: SymbolId| region.exchanged.iter().any(|e| e.symbol == s);
-        // what is written under one of these names may lie where another shows
-        let others = |is_table: bool| {
-            let all =
-                buffers.iter().filter(|b| b.rows.is_some() == is_table && is_exchanged(b.shown_by(body)));
-            let arrays = |b: &BufferPlan| region.arrays.iter().find(|a| a.buffer.symbol == b.symbol);
-            all.filter_map(arrays).any(|a| a.buffer.written)
-        };
-        let of_others = [others(false), others(true)];
-        for b in &mut buffers {
-            let Some(array) = region.arrays.iter().find(|a| a.buffer.symbol == b.symbol) else { continue };
-            b.own = array.own;
-            let of_others = is_exchanged(b.shown_by(body)) && of_others[usize::from(b.rows.is_some())];
-            b.written = array.kept && (array.buffer.written || of_others);
-            b.copy_in = !array.buffer.wholly_written;
-            // whatever fails before all has arrived, the statements run again from what the arrays held
-            b.staged = b.written && b.copy_in && b.rows.is_none();
-            b.together(&array.parts, &strides, &positive);
-            // lengths of rows are the nests' matter
-            b.strides.iter_mut().for_each(|s| *s = StrideSource::Const(1));
-        }
-        self.growing(region, &positive, &mut buffers);
-        self.ask(region, &mut buffers);
+        self.settle(region, &mut buffers, &strides, &positive);
         let scalars: Vec<Scalar> = region
             .scalars
             .iter()
@@ -270,6 +248,7 @@ impl<'a> Builder<'_, 'a> {
         let pointers: Vec<SymbolId> =
             region.exchanged.iter().filter(|e| !e.declared).map(|e| e.symbol).collect();
         let all = &region.statements;
+        let is_exchanged = |s: SymbolId| region.exchanged.iter().any(|e| e.symbol == s);
         let mut names = self.kernel_names(&buffers, &scalars, &mut [], &pointers, &[], &[], &[], &[], all);
         for b in &mut buffers {
             // a table is where its rows are
@@ -312,6 +291,34 @@ impl<'a> Builder<'_, 'a> {
             functions: Vec::new(),
             notes,
         })
+    }
+
+    /// What goes to the device of each array and comes back, and what may come there later.
+    fn settle(&mut self, region: &Region, buffers: &mut [BufferPlan], strides: &[Stride], positive: &[Expr]) {
+        let body = self.body;
+        let is_exchanged = |s: SymbolId| region.exchanged.iter().any(|e| e.symbol == s);
+        // what is written under one of these names may lie where another shows
+        let others = |is_table: bool| {
+            let all =
+                buffers.iter().filter(|b| b.rows.is_some() == is_table && is_exchanged(b.shown_by(body)));
+            let arrays = |b: &BufferPlan| region.arrays.iter().find(|a| a.buffer.symbol == b.symbol);
+            all.filter_map(arrays).any(|a| a.buffer.written)
+        };
+        let of_others = [others(false), others(true)];
+        for b in buffers.iter_mut() {
+            let Some(array) = region.arrays.iter().find(|a| a.buffer.symbol == b.symbol) else { continue };
+            b.own = array.own;
+            let of_others = is_exchanged(b.shown_by(body)) && of_others[usize::from(b.rows.is_some())];
+            b.written = array.kept && (array.buffer.written || of_others);
+            b.copy_in = !array.buffer.wholly_written;
+            // whatever fails before all has arrived, the statements run again from what the arrays held
+            b.staged = b.written && b.copy_in && b.rows.is_none();
+            b.together(&array.parts, strides, positive);
+            // lengths of rows are the nests' matter
+            b.strides.iter_mut().for_each(|s| *s = StrideSource::Const(1));
+        }
+        self.growing(region, positive, buffers);
+        self.ask(region, buffers);
     }
 
     /// Arrays of which more may be used than what surely is: those that stand under each other's names have room for the part of

@@ -42,6 +42,9 @@ impl Walk<'_> {
             return trouble(none(), shown.table);
         }
         let is_exchanged = self.exchanged_table(&shown).is_some();
+        if let Some(table) = self.exchanged_table(&shown).filter(|t| self.declared.contains(t)) {
+            return trouble(RegionTroubleKind::DeclaredInside(table), shown.table);
+        }
         let is_one = |o: &SymbolId, u: &Use| {
             *o == s || is_exchanged && rows(u).is_some_and(|r| self.exchanged_table(&r).is_some())
         };

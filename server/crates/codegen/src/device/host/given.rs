@@ -63,6 +63,8 @@ pub(crate) struct Steps<'p> {
     /// The plan whose kernel holds the names of variables there.
     pub(crate) outer: &'p Plan<'p>,
     pub(crate) fixed: std::cell::RefCell<Vec<FixedNumber>>,
+    /// Pointers that they assign to one another.
+    pub(crate) exchanged: Vec<SymbolId>,
     /// Arrays that may grow, in the order of their table.
     pub(crate) growing: Vec<SymbolId>,
     /// Memory on the device that kernels leave results in, taken once for all rounds.

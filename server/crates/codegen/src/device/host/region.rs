@@ -40,7 +40,9 @@ fn prepared<'p>(plan: &'p RegionPlan<'_>) -> Option<Prepared<'p>> {
     let outer = &plan.outer;
     let names = outer.kernels.first()?;
     let growing = outer.buffers.iter().filter(|b| b.part.is_some()).map(|b| b.symbol).collect();
-    let given_on = Steps { outer, fixed: Default::default(), growing, rooms: Default::default() };
+    let exchanged = plan.region.exchanged.iter().map(|e| e.symbol).collect();
+    let (fixed, rooms) = Default::default();
+    let given_on = Steps { outer, fixed, exchanged, growing, rooms };
     let mut whole = Host::new(outer, names, None, &outer.name);
     let (mut launches, mut lines) = (Vec::new(), Vec::new());
     for nest in &plan.nests {

@@ -205,8 +205,9 @@ impl Host<'_> {
                 Err(calls) => Term::List(calls),
             });
         }
+        let way = self.way_of_parts(rows).unwrap_or_else(|| Term::name(way));
         let of = [Term::name(&b.device_name), Term::name(&rows.packed_name), ty, Term::name(&b.bytes_name)];
-        Term::head("_Rows", of.into_iter().chain([Term::name(way)]).chain(all).collect())
+        Term::head("_Rows", of.into_iter().chain([way]).chain(all).collect())
     }
 
     /// The call that copies what is touched, or written, of the rows of a part, and its function.
@@ -282,30 +283,7 @@ impl Host<'_> {
                 notes.push(note(Term::Name(at), Term::Name(bytes), b.written, self.helper));
                 continue;
             };
-            let through = self.through(b, rows);
-            for (p, g) in through.parameters.iter().zip(&through.given) {
-                if !parameters.contains(p) {
-                    parameters.push(p.clone());
-                    given.push(g.clone());
-                }
-            }
-            most.push(self.most_spans(rows, &through));
-            let function = match rows.parts.as_slice() {
-                [part] if !rows.in_parts() => self.spans_function(b, part, &through),
-                _ => self.spans_of_parts(b, rows, &through),
-            };
-            let there = Term::Name(self.there_name());
-            let declared = Term::declared(&self.there_name(), LONG_LONG, None);
-            if rows.first_bit.is_some() && !parameters.contains(&declared) {
-                parameters.push(declared);
-                given.push(there.clone().deref());
-            }
-            let mut own: Vec<Term> = vec![through.table.clone()];
-            own.extend(through.values.iter().map(|v| v.1.clone()));
-            own.extend(rows.first_bit.map(|_| there));
-            own.extend(rows.in_parts().then(|| name("ends")));
-            own.extend([name("spans"), name("count")]);
-            notes.push(name("count").assign(Term::call(&function, own)));
+            most.push(self.rows_noted(b, rows, (&mut parameters, &mut given), &mut notes));
         }
         let mut places: Vec<([Term; 2], bool)> = Vec::new();
         for &s in variables {
@@ -327,6 +305,50 @@ impl Host<'_> {
         }
         most.push(Term::Int(plan.buffers.len() as i128));
         let most = most.into_iter().reduce(add).unwrap_or(Term::Int(0));
+        let body = self.apart_body(most, notes, in_parts);
+        let function = format!("{}_rows_apart", self.helper);
+        let written = written_words(&written);
+        let words = format!("Whether {written} nothing else that the loop uses.");
+        self.row_functions.push(Term::comment(&words));
+        self.row_functions.push(Term::function(&["static"], "_Bool", &function, parameters, body));
+        test(Term::call(&function, given), &format!("{written} nothing else that the loop uses"))
+    }
+
+    /// Notes the rows of a table for the test; the answer is how many stretches there are at most.
+    fn rows_noted(
+        &mut self,
+        b: &BufferPlan,
+        rows: &RowsPlan,
+        (parameters, given): (&mut Vec<Term>, &mut Vec<Term>),
+        notes: &mut Vec<Term>,
+    ) -> Term {
+        let through = self.through(b, rows);
+        let there = Term::Name(self.there_name());
+        let mut all: Vec<(Term, Term)> =
+            through.parameters.iter().cloned().zip(through.given.iter().cloned()).collect();
+        let declared = Term::declared(&self.there_name(), LONG_LONG, None);
+        all.extend(rows.first_bit.map(|_| (declared, there.clone().deref())));
+        for (p, g) in all {
+            if !parameters.contains(&p) {
+                parameters.push(p);
+                given.push(g);
+            }
+        }
+        let function = match rows.parts.as_slice() {
+            [part] if !rows.in_parts() => self.spans_function(b, part, &through),
+            _ => self.spans_of_parts(b, rows, &through),
+        };
+        let mut own: Vec<Term> = vec![through.table.clone()];
+        own.extend(through.values.iter().map(|v| v.1.clone()));
+        own.extend(rows.first_bit.map(|_| there));
+        own.extend(rows.in_parts().then(|| name("ends")));
+        own.extend([name("spans"), name("count")]);
+        notes.push(name("count").assign(Term::call(&function, own)));
+        self.most_spans(rows, &through)
+    }
+
+    /// What the test does: it takes memory for the stretches, has them noted, and looks.
+    fn apart_body(&self, most: Term, notes: Vec<Term>, in_parts: bool) -> Vec<Term> {
         let room = Term::binary(BinOp::Mul, Term::cast(SIZE, name("most")), Term::Int(NUMBERS));
         let room = Term::binary(BinOp::Mul, room, Term::head("SizeOfType", vec![name(ADDRESS)]));
         let to = format!("{ADDRESS}*");
@@ -355,12 +377,7 @@ impl Host<'_> {
         body.push(Term::call("free", vec![name("spans")]));
         body.extend(in_parts.then(|| Term::call("free", vec![name("ends")])));
         body.push(returns(name("apart")));
-        let function = format!("{}_rows_apart", self.helper);
-        let written = written_words(&written);
-        let words = format!("Whether {written} nothing else that the loop uses.");
-        self.row_functions.push(Term::comment(&words));
-        self.row_functions.push(Term::function(&["static"], "_Bool", &function, parameters, body));
-        test(Term::call(&function, given), &format!("{written} nothing else that the loop uses"))
+        body
     }
 
     /// How many stretches a table makes at most.

@@ -36,6 +36,23 @@ impl Host<'_> {
         Some(Term::binary(BinOp::Ne, one, Term::Int(0)))
     }
 
+    /// The way of rows of which perhaps nothing goes in or comes back.
+    pub(super) fn way_of_parts(&self, rows: &RowsPlan) -> Option<Term> {
+        let first = rows.first_bit?;
+        let there = || Term::Name(self.there_name()).deref();
+        let any = |is_one: fn(&crate::plan::RowsPart) -> bool| {
+            let mine = rows.parts.iter().zip(first..).filter(|(p, _)| is_one(p));
+            let bits: i128 = mine.clone().map(|(_, bit)| 1i128 << bit).sum();
+            let is_any =
+                Term::binary(BinOp::Ne, Term::binary(BinOp::BitAnd, there(), Term::Wide(bits)), Term::Int(0));
+            let mut parts = mine.map(|(p, _)| p.is_sure);
+            (is_any, bits == 0 || parts.any(|sure| sure))
+        };
+        let (goes, surely_goes) = any(|_| true);
+        let (comes, surely_comes) = any(|p| p.written.is_some());
+        (!surely_goes || !surely_comes).then(|| Term::head("_Where", vec![goes, comes]))
+    }
+
     /// A statement about a part, where that is there.
     pub(super) fn where_there(&self, rows: &RowsPlan, part: usize, there: Term, statement: Term) -> Term {
         match self.is_there(rows, part, there) {
