@@ -201,7 +201,8 @@ impl Host<'_> {
                 calls.extend(call.map(|call| self.where_there(rows, k, there, call)));
             }
             all.push(match <[Term; 1]>::try_from(calls) {
-                Ok([one]) => one,
+                Ok([one]) if rows.first_bit.is_none() => one,
+                Ok(one) => Term::List(one.into()),
                 Err(calls) => Term::List(calls),
             });
         }
