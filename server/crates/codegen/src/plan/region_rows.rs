@@ -96,15 +96,12 @@ impl Plan<'_> {
 
     /// A length of a dimension that the kernel is given.
     fn passed(&mut self, buffer: usize, dimension: usize, wish: &str) -> StrideSource {
-        for kernel in &mut self.kernels {
-            let known = kernel.strides.iter().position(|s| s.buffer == buffer && s.dimension == dimension);
-            if let Some(k) = known {
-                return StrideSource::Passed(k);
-            }
+        let Some(kernel) = self.kernels.first_mut() else { return StrideSource::Const(1) };
+        let known = kernel.strides.iter().position(|s| s.buffer == buffer && s.dimension == dimension);
+        StrideSource::Passed(known.unwrap_or_else(|| {
             kernel.strides.push(Stride { buffer, dimension, name: wish.to_owned() });
-            return StrideSource::Passed(kernel.strides.len() - 1);
-        }
-        StrideSource::Const(1)
+            kernel.strides.len() - 1
+        }))
     }
 
     /// Lengths that nothing counts with are not given.
