@@ -13,7 +13,7 @@ use crate::flow::counted_loop::control;
 use crate::flow::effects::Effects;
 use crate::flow::liveness::Liveness;
 use crate::nest;
-use crate::nest::{Model, Reading};
+use crate::nest::{How, Model, Reading};
 use crate::replay_witness::{ways, ReplaySite};
 use crate::solve::Solver;
 use crate::{Control, LoopId, Obstacle, Program};
@@ -37,6 +37,8 @@ pub(crate) struct Context<'a> {
     pub ids: FxHashMap<TermId, LoopId>,
     /// Functions and file-scope variables whose text replays followed, or missed.
     pub followed: RefCell<FxHashSet<Arc<str>>>,
+    /// Whether a row that stays the same is one of its table's rows, and no array of its own.
+    pub rows_together: bool,
 }
 
 impl<'a> Context<'a> {
@@ -75,6 +77,7 @@ impl<'a> Context<'a> {
             solver: Solver::default(),
             ids,
             followed: RefCell::default(),
+            rows_together: false,
         }
     }
 
@@ -132,7 +135,8 @@ impl<'a> Context<'a> {
         }
         around.reverse();
         let enclosing = self.enclosing(at);
-        nest::read(self.body, self.program, &self.effects, root, c, &enclosing, &around, numbered, budget)
+        let how = How { numbered, rows_together: self.rows_together };
+        nest::read(self.body, self.program, &self.effects, root, c, &enclosing, &around, how, budget)
     }
 
     /// Where witnesses of a loop are replayed.

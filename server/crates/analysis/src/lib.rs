@@ -105,7 +105,20 @@ pub fn offload(
     collapse: Option<u32>,
     budget: &Budget,
 ) -> Result<Offload, Vec<Obstacle>> {
-    offload::band::offload(body, program, facts, target, collapse, budget)
+    offload::band::offload(body, program, facts, target, collapse, false, budget)
+}
+
+/// The same for a loop among others that use the same tables: a row that stays the same in the loop (`u[0]`) is one of its
+/// table's rows, and no array of its own.
+pub fn offload_among(
+    body: &Body,
+    program: &Program,
+    facts: &Facts,
+    target: LoopId,
+    collapse: Option<u32>,
+    budget: &Budget,
+) -> Result<Offload, Vec<Obstacle>> {
+    offload::band::offload(body, program, facts, target, collapse, true, budget)
 }
 
 /// What consecutive statements of a block need to run with their arrays on the device, or why they cannot. `nests`: the loops

@@ -437,4 +437,6 @@ pub(crate) mod offload_region {
     pub(crate) const MAX_BEGUN: u64 = 1 << 20;
     /// Values in a list that begin an array.
     pub(crate) const MAX_LISTED: u64 = 64;
+    /// Parts of tables that are asked for before kernels: a bit each.
+    pub(crate) const MAX_ASKED: usize = 60;
 }

@@ -146,6 +146,7 @@ impl Asked<'_> {
                 let offload = analysis::offload(body, program, &view.facts, id, collapse, &budget);
                 self.counted.set(self.counted.get() + budget.taken() + body.walk(t).count() as u64);
                 if let Ok(offload) = offload {
+                    let offload = self.among(view, id, collapse, offload);
                     if codegen::plan(&input(view, &offload, "", &site)).is_ok() {
                         out.kernels.push((id, offload));
                         out.all.push(id);
@@ -167,6 +168,19 @@ impl Asked<'_> {
         };
         out.all = out.all.iter().copied().filter(|&id| !inside(id)).collect();
         out
+    }
+
+    /// What a loop needs beside others: with rows that it names singly as rows of their tables.
+    fn among(&self, view: &FunctionView, id: LoopId, collapse: Option<u32>, alone: Offload) -> Offload {
+        let (body, program) = (view.body(), view.doc.program());
+        let is_row = |s: SymbolId| body.path_term(s).is_some_and(|t| body.row_of_table(t).is_some());
+        if !alone.buffers.iter().any(|b| b.rows.is_none() && is_row(b.symbol)) {
+            return alone;
+        }
+        let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, self.cancel.clone());
+        let offload = analysis::offload_among(body, program, &view.facts, id, collapse, &budget);
+        self.counted.set(self.counted.get() + budget.taken());
+        offload.unwrap_or(alone)
     }
 
     /// Shows `then` the function as it was written for the offload.
@@ -357,7 +371,7 @@ fn words(view: &FunctionView, trouble: &RegionTrouble) -> String {
             format!("it is not known which part of `{}` it uses whatever the data", name(s))
         }
         RegionTroubleKind::Rows(s) => {
-            format!("the rows that `{}` shows lie apart, and are copied for one kernel only", name(s))
+            format!("which rows of `{}` it touches is not known where it begins", name(s))
         }
         RegionTroubleKind::Obstacle(o) => words::obstacle(view, o).reason,
     };

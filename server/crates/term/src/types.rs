@@ -344,6 +344,13 @@ impl Types {
         }
         id
     }
+    /// What is behind all pointers of a type.
+    pub fn behind_pointers(&self, mut id: TypeId) -> TypeId {
+        while let TypeKind::Pointer { to, .. } = self.kind(id) {
+            id = *to;
+        }
+        id
+    }
     /// Whether an object of the type is defined as constant: an array is where its elements are (C11 6.7.3p9).
     pub fn is_constant(&self, id: TypeId) -> bool {
         self.quals(id).is_const || self.quals(self.innermost(id)).is_const

@@ -1,5 +1,6 @@
 //! Random functions of a host: loops that stay where they are around nests that become kernels, with branches, jumps, ways out,
-//! exchanged pointers, sums that decide, calls of small functions, nests with triangular bounds, and arrays that are used in part.
+//! exchanged pointers, sums that decide, calls of small functions, nests with triangular bounds, arrays that are used in part, and
+//! tables of rows.
 //!
 //! All numbers are small whole ones, so that results are the same to the bit. Deliberately absent: what the nests look like
 //! inside ([`crate::nests`] has those).
@@ -12,10 +13,22 @@ use crate::rng::Rng;
 pub fn generate(seed: u64) -> String {
     let mut rng = Rng::new(seed ^ 0x4057_F00C);
     let (calls, jumps) = (rng.chance(40), rng.chance(40));
-    let mut w =
-        Writer { rng, out: String::new(), depth: 1, loops: 0, names: 0, calls, jumps, ends: Vec::new() };
+    let tables = tables(seed);
+    let (out, ends) = Default::default();
+    let mut w = Writer { rng, out, depth: 1, loops: 0, names: 0, calls, jumps, ends, tables };
     w.function();
     w.out
+}
+
+/// Whether the function has tables of rows.
+pub fn has_tables(seed: u64) -> bool {
+    tables(seed).is_some()
+}
+
+/// A choice of its own, so that the other functions are what they were without it.
+fn tables(seed: u64) -> Option<Rng> {
+    let mut rng = Rng::new(seed ^ 0x007A_B1E5);
+    rng.chance(15).then_some(rng)
 }
 
 struct Writer {
@@ -31,6 +44,8 @@ struct Writer {
     jumps: bool,
     /// Labels at the function's end that something jumps to.
     ends: Vec<String>,
+    /// Where the function has tables of rows: what is chosen of them.
+    tables: Option<Rng>,
 }
 
 const FLAT: [&str; 3] = ["a", "b", "c"];
@@ -76,8 +91,10 @@ impl Writer {
         if self.calls {
             self.out.push_str(SMALL);
         }
-        self.out.push_str(
-            "int w[40];\n\nint f(int n, int m, int rounds, int start, int *a, int *b, int *c, int q[n][m])\n{\n",
+        let tables = if self.tables.is_some() { ", int **g, int **h" } else { "" };
+        let _ = writeln!(
+            self.out,
+            "int w[40];\n\nint f(int n, int m, int rounds, int start, int *a, int *b, int *c, int q[n][m]{tables})\n{{",
         );
         self.line("int r = start & 63, k = start & 1, s = 1;");
         if self.rng.chance(50) {
@@ -245,6 +262,9 @@ impl Writer {
 
     /// A statement of the host's; `inside`: of a loop, where others would keep nests apart.
     fn plain(&mut self, inside: bool) {
+        if inside && self.of_table(6) {
+            return self.line("r += g[1][2] & 7;");
+        }
         let lines =
             ["k++;", "s = (s * 5 + r) & 63;", "r = r / 2 + k;", "k = (k + s) % 17;", "s = r > k ? r : k;"];
         match self.rng.below(if inside { 24 } else { 8 }) {
@@ -259,6 +279,12 @@ impl Writer {
     }
 
     fn exchange(&mut self) {
+        if self.of_table(60) {
+            let hold = self.fresh("hold");
+            self.line(&format!("int **{hold} = g;"));
+            self.line("g = h;");
+            return self.line(&format!("h = {hold};"));
+        }
         let (p, q) = *self.rng.pick(&[("a", "b"), ("a", "b"), ("b", "c")]);
         let hold = self.fresh("hold");
         self.line(&format!("int *{hold} = {p};"));
@@ -307,7 +333,54 @@ impl Writer {
         format!("({} * 3 + {number}) & 255", parts.join(" + "))
     }
 
+    /// Whether tables are spoken of, where the function has any.
+    fn of_table(&mut self, percent: u64) -> bool {
+        self.tables.as_mut().is_some_and(|r| r.chance(percent))
+    }
+
+    /// A nest over rows of tables.
+    fn table_nest(&mut self, t: &str) {
+        let Some(r) = &mut self.tables else { return };
+        let (to, from) = *r.pick(&[("g", "h"), ("h", "g"), ("g", "g"), ("h", "h")]);
+        let (low, high) =
+            *r.pick(&[("0", "n"), ("1", "n - 1"), ("1", "n"), ("n / 2", "n"), ("k & 3", "n - 1")]);
+        let (first, last) = *r.pick(&[("0", "m"), ("1", "m - 1"), ("i", "m"), ("0", "m - i"), ("0", "3")]);
+        let near = if to == from { "i" } else { *r.pick(&["i", "i - 1", "n - 1 - i"]) };
+        let low = if near == "i - 1" && low.starts_with(['0', 'k']) { "1" } else { low };
+        let row = *r.pick(&["0", "1", "n - 1"]);
+        match r.below(6) {
+            0 => {
+                self.open("for (int j = 0; j < m; j++)");
+                self.line(&format!("{to}[{row}][j] = ({to}[{row}][j] + {t}) & 63;"));
+                self.close("");
+            }
+            1 => {
+                self.open(&format!("for (int i = {low}; i < {high}; i++)"));
+                self.line("int sum = 0;");
+                self.line(&format!("for (int j = 0; j < m; j++) sum += {from}[i][j] & 7;"));
+                self.line(&format!("a[i] = sum + {t};"));
+                self.close("");
+            }
+            2 => {
+                self.line("r = 0;");
+                self.open(&format!("for (int i = {low}; i < {high}; i++)"));
+                self.line(&format!("r += {from}[i][2] & 15;"));
+                self.close("");
+            }
+            _ => {
+                self.open(&format!("for (int i = {low}; i < {high}; i++)"));
+                self.open(&format!("for (int j = {first}; j < {last}; j++)"));
+                self.line(&format!("{to}[i][j] = ({from}[{near}][j] * 3 + {t} + s) & 127;"));
+                self.close("");
+                self.close("");
+            }
+        }
+    }
+
     fn nest(&mut self, t: &str) {
+        if self.of_table(50) {
+            return self.table_nest(t);
+        }
         match self.rng.below(8) {
             6 => {
                 let from = *self.rng.pick(&["0", "1", "k & 1"]);

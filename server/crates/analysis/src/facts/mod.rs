@@ -20,7 +20,9 @@ pub use lanes::*;
 pub use marks::MarkFacts;
 pub use offload::{Buffer, Final, Holders, Length, Offload, Rows, Search, SearchStep, Subscripts, Walk};
 pub use promises::{PromiseFacts, PromiseFate};
-pub use region::{Exchanged, Region, RegionArray, RegionScalar, RegionTrouble, RegionTroubleKind, Surely};
+pub use region::{
+    Exchanged, Region, RegionArray, RegionRows, RegionScalar, RegionTrouble, RegionTroubleKind, Surely,
+};
 pub use summaries::*;
 pub use threads::*;
 

@@ -120,6 +120,13 @@ pub struct Rows {
     pub written: Option<(Expr, Expr)>,
 }
 
+impl Rows {
+    /// All first and last values.
+    pub fn ends(&self) -> impl Iterator<Item = &(Expr, Expr)> {
+        self.subscripts.iter().flat_map(|s| [&s.all, &s.one]).chain(&self.written)
+    }
+}
+
 /// The values of one subscript.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Subscripts {

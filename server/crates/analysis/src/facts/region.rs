@@ -3,7 +3,7 @@
 
 use term::{BinOp, IntKind, SymbolId, TermId};
 
-use super::{Buffer, Condition, Expr, LoopId, Obstacle};
+use super::{Buffer, Condition, Expr, LoopId, Obstacle, Rows};
 
 /// Consecutive statements of one block whose parallel nests run as kernels, between which data stays on the device. All that it
 /// changes is the function's own variables and the arrays listed, so that until its results are put in place nothing has
@@ -22,6 +22,8 @@ pub struct Region {
     pub sure: Vec<Surely>,
     /// Nests that may use more of an array than is there: that has to be tested before each.
     pub tested: Vec<(LoopId, SymbolId)>,
+    /// Nests before which it has to be tested that a part of a table's rows is there: its number among all of that table.
+    pub asked: Vec<(LoopId, SymbolId, usize)>,
 }
 
 /// A variable of the function that the statements use and do not declare.
@@ -56,6 +58,16 @@ pub struct RegionArray {
     pub kept: bool,
     /// Whether it is declared in the statements: then the host has none.
     pub own: bool,
+    /// Of rows that a table shows: what the statements touch, one or several times. Those of the buffer have room for all.
+    pub parts: Vec<RegionRows>,
+}
+
+/// Rows of a table that some nest touches.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RegionRows {
+    pub rows: Rows,
+    /// Whether they are surely touched. Otherwise they are not followed until a run has come to the nest that touches them.
+    pub is_sure: bool,
 }
 
 /// What makes sure that a part of the statements runs.
@@ -105,7 +117,7 @@ pub enum RegionTroubleKind {
     DeclaredInside(SymbolId),
     /// It is not known which part of the array the statements surely use.
     Part(SymbolId),
-    /// The rows of a table of pointers: they are copied for one kernel, and do not stay.
+    /// Which rows of a table of pointers are touched is not known where the statements begin.
     Rows(SymbolId),
     /// An obstacle of the analysis.
     Obstacle(Obstacle),

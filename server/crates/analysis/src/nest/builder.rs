@@ -50,9 +50,7 @@ pub(super) struct Builder<'a> {
     pub(super) program: &'a Program,
     pub(super) effects: &'a Effects<'a>,
     pub(super) root: TermId,
-    /// Whether values are told by the iteration's number wherever that can be: what extents are found from. Tests of whether
-    /// cells meet do better with values that only grow.
-    pub(super) numbered: bool,
+    pub(super) how: How,
     /// What is found so far; see [`Model`].
     pub(super) loops: Vec<ModelLoop>,
     pub(super) accesses: Vec<AffineAccess>,
@@ -95,6 +93,16 @@ pub(super) struct Builder<'a> {
     pub(super) resolved: Vec<(SymbolId, SymbolId, Vec<Option<Poly>>)>,
 }
 
+/// How a loop is read.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct How {
+    /// Whether values are told by the iteration's number wherever that can be: what extents are found from. Tests of whether
+    /// cells meet do better with values that only grow.
+    pub numbered: bool,
+    /// Whether a row that stays the same is one of its table's rows, and no array of its own.
+    pub rows_together: bool,
+}
+
 /// What the root writes.
 #[derive(Default)]
 pub(super) struct Written {
@@ -129,11 +137,11 @@ pub(crate) fn read<'a>(
     root_control: &Control,
     enclosing: &[(TermId, Option<Control>)],
     around: &[TermId],
-    numbered: bool,
+    how: How,
     budget: &Budget,
 ) -> Reading<'a> {
     let mut m = Builder::new(body, program, effects, root, budget);
-    m.numbered = numbered;
+    m.how = how;
     m.read_root();
     m.read_context(enclosing);
     m.read_surroundings(around, root_control);
@@ -160,7 +168,7 @@ impl<'a> Builder<'a> {
             program,
             effects,
             root,
-            numbered: false,
+            how: How::default(),
             loops: Vec::new(),
             accesses: Vec::new(),
             executed: Vec::new(),

@@ -19,7 +19,7 @@ impl Builder<'_> {
     /// `InRow` obligations say when that is right (Maslov; Grosser et al., ICS 2015).
     pub(super) fn delinearize(&mut self) {
         // The extent of a value that a product makes is found at its ends; rows would have to be wide enough.
-        if !self.numbered {
+        if !self.how.numbered {
             self.split_subscripts();
             self.forget_what_is_not_linear();
         }

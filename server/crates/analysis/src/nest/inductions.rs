@@ -54,7 +54,7 @@ impl Builder<'_> {
                 constant.or_else(|| amount.as_ref().and_then(Poly::as_constant)).filter(|&k| k != 0);
             let exact = match (constant, &amount, &iteration) {
                 (Some(k), _, Some(t)) => t.scale(k),
-                (None, Some(a), Some(t)) if nested || pointer || self.numbered => a.mul(t),
+                (None, Some(a), Some(t)) if nested || pointer || self.how.numbered => a.mul(t),
                 _ => None,
             };
             if let Some(by) = exact {

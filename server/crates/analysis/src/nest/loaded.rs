@@ -178,7 +178,8 @@ impl Builder<'_> {
                 })
                 .collect();
             // The pointer moves: the subscripts of the load stay in front, and the rows must be distinct.
-            if own.contains(&None) {
+            let row = self.body.path_term(family).and_then(|t| self.body.row_of_table(t));
+            if own.contains(&None) || self.how.rows_together && row.is_some() {
                 self.objects.tables.insert(family);
                 continue;
             }

@@ -134,7 +134,8 @@ impl Builder<'_> {
         let single = if lower.len() == 1 { Some(lower[0].1.clone()) } else { None };
         let known =
             single.as_ref().filter(|p| p.vars().all(|v| *self.vars.kind(v) != VarKind::Fresh)).cloned();
-        let numbered = known.as_ref().filter(|_| at == 0 && self.numbered).and_then(|l| self.by_number(c, l));
+        let numbered =
+            known.as_ref().filter(|_| at == 0 && self.how.numbered).and_then(|l| self.by_number(c, l));
         let (index, iteration) = match (&c.step, &known) {
             _ if numbered.is_some() => {
                 (numbered.as_ref().map_or(x.clone(), |n| n.0.clone()), Some(x.clone()))

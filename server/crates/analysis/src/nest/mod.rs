@@ -38,7 +38,7 @@ use base::Budget;
 use rustc_hash::FxHashSet;
 use term::{Body, SymbolId, TermId, TypeKind};
 
-pub(crate) use self::builder::read;
+pub(crate) use self::builder::{read, How};
 use self::objects::Objects;
 use self::premises::Premises;
 pub(crate) use self::promises::{condition_of, Promises};

@@ -26,10 +26,11 @@ pub(crate) fn offload(
     facts: &Facts,
     target: LoopId,
     collapse: Option<u32>,
+    rows_together: bool,
     budget: &Budget,
 ) -> Result<Offload, Vec<Obstacle>> {
     let claim = &facts.loops[target];
-    match described(body, program, facts, target, collapse, budget) {
+    match described(body, program, facts, target, (collapse, rows_together), budget) {
         // whatever it did not find out: the steps were too few
         Err(_) if budget.left() == 0 => {
             Err(vec![Obstacle { kind: ObstacleKind::Budget(crate::Work::Extents), term: claim.term }])
@@ -43,7 +44,7 @@ fn described(
     program: &Program,
     facts: &Facts,
     target: LoopId,
-    collapse: Option<u32>,
+    (collapse, rows_together): (Option<u32>, bool),
     budget: &Budget,
 ) -> Result<Offload, Vec<Obstacle>> {
     let claim = &facts.loops[target];
@@ -53,7 +54,8 @@ fn described(
     if read(whole.len(), budget).is_err() {
         return Err(vec![Obstacle { kind: ObstacleKind::Budget(crate::Work::Effects), term: claim.term }]);
     }
-    let cx = Context::new(whole, program, body.len(), budget);
+    let mut cx = Context::new(whole, program, body.len(), budget);
+    cx.rows_together = rows_together;
     let (model, more) = model_of(&cx, target, claim, control, budget)?;
     let scalars = Scalars::new(&cx, &model, control);
     let nest = Nest { body, claim, control, expanded: expanded.as_ref(), cx: &cx, model: &model, scalars };
@@ -394,8 +396,7 @@ impl Nest<'_, '_> {
             return fail(ObstacleKind::Unproved, at);
         }
         if let Some(rows) = &mut buffer.rows {
-            let ends = rows.subscripts.iter().flat_map(|s| [&s.all, &s.one]).chain(&rows.written);
-            let own = ends.into_iter().all(|(a, b)| self.is_own_expr(a) && self.is_own_expr(b));
+            let own = rows.ends().all(|(a, b)| self.is_own_expr(a) && self.is_own_expr(b));
             let table = self.body.path_term(known).and_then(|p| self.body.row_of_table(p));
             match table.filter(|_| own) {
                 Some(row) => rows.table = row.table,

@@ -11,7 +11,7 @@ use crate::calls::inline::read;
 use crate::classify::scalars::Scalars;
 use crate::context::Context;
 use crate::nest::AffineAccess;
-use crate::{Buffer, Condition, Facts, LoopFacts, LoopId, MetBy, Program, Step};
+use crate::{Buffer, Condition, Expr, Facts, LoopFacts, LoopId, MetBy, Program, Rows, Step};
 
 /// Of some arrays the parts that all iterations of a loop together surely use, and what that rests on.
 #[derive(Clone, Debug, Default)]
@@ -63,12 +63,22 @@ pub(crate) fn touched(
         let pointer = is_pointer(whole, whole.symbols[base].ty);
         let mine = model.accesses.iter().filter(|a| a.base == base && !(pointer && a.subs.is_empty()));
         let mine: Vec<&AffineAccess> = mine.collect();
-        if mine.is_empty() || model.objects.tables.contains(&base) {
+        if mine.is_empty() {
             continue;
         }
         let Ok(mut buffer) = maker.buffer(whole, base, &mine) else { continue };
-        let Some((first, last)) = &buffer.extent else { continue };
-        if nest.is_own_expr(first) && nest.is_own_expr(last) {
+        if let Some(rows) = &mut buffer.rows {
+            match body.path_term(own).and_then(|p| body.row_of_table(p)) {
+                Some(row) => rows.table = row.table,
+                None => continue,
+            }
+        }
+        let own_ends = |(first, last): &(Expr, Expr)| nest.is_own_expr(first) && nest.is_own_expr(last);
+        let is_own = match (&buffer.extent, &buffer.rows) {
+            (None, None) => false,
+            (extent, rows) => extent.iter().all(own_ends) && rows.iter().flat_map(Rows::ends).all(own_ends),
+        };
+        if is_own {
             buffer.symbol = own;
             found.push(buffer);
         }

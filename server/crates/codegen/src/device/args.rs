@@ -88,6 +88,11 @@ fn counts(plan: &Plan<'_>, kernel: &Kernel, host: &Exprs<'_>, out: &mut Vec<Arg>
         if !b.on_device {
             continue;
         }
+        if let Some(name) = b.rows.as_ref().and_then(|r| r.length_name(s.dimension)) {
+            let wish = s.name.strip_prefix(&plan.prefix).unwrap_or(&s.name).to_string();
+            out.push(Arg::new("long long ", &s.name, Value::Number { wish, text: name.to_owned() }));
+            continue;
+        }
         if let Some(length) = b.rows.as_ref().and_then(|r| r.length(s.dimension)) {
             out.push(Arg::new("long long ", &s.name, Value::Expr(length)));
             continue;

@@ -120,6 +120,10 @@ impl<'p> Exprs<'p> {
     pub(crate) fn variable(&self, ty: TypeId, name: &str) -> String {
         let types = &self.body().types;
         match types.kind(ty) {
+            TypeKind::Pointer { to, .. } if matches!(types.kind(*to), TypeKind::Pointer { .. }) => {
+                // a table is where its rows are
+                format!("{} *{name}", self.type_name(types.behind_pointers(*to)))
+            }
             TypeKind::Pointer { to, .. } => {
                 let quals = if types.quals(*to).is_const { "const " } else { "" };
                 format!("{quals}{} *{name}", self.type_name(*to))

@@ -15,7 +15,9 @@ mod growing;
 mod left;
 mod own_cells;
 mod region;
+mod row_parts;
 mod rows;
+mod rows_asked;
 mod search;
 mod within;
 
@@ -251,6 +253,8 @@ impl<'p> Host<'p> {
             None => test(runs, ""),
             Some(_) => Term::head("_Idle", vec![runs, Term::List(self.idle())]),
         });
+        tests.extend(self.unlike());
+        tests.extend(self.asked());
         for b in &plan.buffers {
             self.extent(b, &mut tests);
         }
@@ -269,6 +273,21 @@ impl<'p> Host<'p> {
         let lists = [params, arrays, tests].map(Term::List);
         let head = if self.steps.is_some() { "_LaunchCudaKernel" } else { "_CallCudaKernel" };
         Term::head(head, [name, sizes].into_iter().chain(lists).chain([results]).collect())
+    }
+
+    /// Of a nest of a region: that names which may come to show the same array do not, where it is written.
+    fn unlike(&mut self) -> Vec<Term> {
+        let (Some(steps), plan) = (self.steps, self.plan) else { return Vec::new() };
+        let is_exchanged = |b: &BufferPlan| steps.exchanged.contains(&b.shown_by(plan.body));
+        let mine: Vec<&BufferPlan> = plan.buffers.iter().filter(|b| b.on_device && is_exchanged(b)).collect();
+        let pairs = mine.iter().enumerate().flat_map(|(k, a)| mine[k + 1..].iter().map(move |b| (*a, *b)));
+        let mut out = Vec::new();
+        for (a, b) in pairs.filter(|(a, b)| a.written || b.written) {
+            let arrays = [a, b].map(|b| Term::Name(self.given.array(b)));
+            let [left, right] = arrays;
+            out.push(test(Term::binary(BinOp::Ne, left, right), "they show two arrays"));
+        }
+        out
     }
 
     /// What is set where a nest of a region does not run: its index has its first value.
@@ -344,7 +363,14 @@ impl<'p> Host<'p> {
             return;
         };
         if b.constant_first().is_none() {
-            let first = self.expr(first);
+            let of_rows = b.rows.as_ref().and(self.steps).and_then(|s| s.first(b.symbol));
+            let first = match of_rows {
+                Some(First::Named(theirs)) => {
+                    let wish = format!("{}_begin", name_part(&plan.body.symbols[b.symbol].name));
+                    Term::Name(self.given.number(&wish, &theirs))
+                }
+                _ => self.expr(first),
+            };
             out.push(let_(&b.first_name, LONG_LONG, first));
         }
         out.extend(within::starts_in_range(&plan.body.symbols[b.symbol].name, b));
@@ -369,10 +395,14 @@ impl<'p> Host<'p> {
 
     /// A pointer to the first element copied.
     fn pointer(&mut self, b: &BufferPlan) -> Term {
-        if let Some(rows) = &b.rows {
+        if let Some(rows) = b.rows.as_ref().filter(|_| self.steps.is_none()) {
             return Term::name(&rows.packed_name);
         }
         let base = Term::Name(self.given.array(b));
+        if b.rows.is_some() {
+            // its kernels count as the region does
+            return base;
+        }
         let first = b.constant_first().map_or_else(|| Term::name(&b.first_name), Term::Int);
         let first = match (self.steps.and_then(|s| s.first(b.symbol)), first) {
             (None, first) => first,

@@ -15,7 +15,7 @@ use super::simplify;
 use super::support::Support;
 use super::{
     BufferPlan, Input, Kernel, MinMaxForm, Plan, Reason, ReductionPlan, Refusal, RefusalKind, Scalar, Site,
-    StrideSource, Test, TestKind,
+    Stride, StrideSource, Test, TestKind,
 };
 
 /// All decisions of a region's offload.
@@ -92,7 +92,8 @@ pub fn plan_region<'a>(
             let mut nests = nests;
             for (nest, id) in nests.iter_mut().zip(&region.nests) {
                 nest.records.clone_from(&outer.records);
-                nest.settle_in(&outer, &|s| region.tested.contains(&(*id, s)));
+                let asked = |s| region.asked.iter().find(|a| (a.0, a.1) == (*id, s)).map(|a| a.2);
+                nest.settle_in(&outer, &|s| region.tested.contains(&(*id, s)), &asked);
             }
             Ok(RegionPlan { region, outer, nests })
         }
@@ -210,28 +211,17 @@ impl<'a> Builder<'_, 'a> {
                 positive.push(e);
             }
         }
-        let mut buffers = self.buffers(&mut support, &mut Vec::new(), &positive);
+        let mut strides = Vec::new();
+        let mut buffers = self.buffers(&mut support, &mut strides, &positive);
         self.reasons.append(&mut support.reasons);
-        let is_exchanged = |s: SymbolId| region.exchanged.iter().any(|e| e.symbol == s);
-        // what is written under one of these names may lie where another shows
-        let of_others = region.arrays.iter().any(|a| is_exchanged(a.buffer.symbol) && a.buffer.written);
-        for b in &mut buffers {
-            let Some(array) = region.arrays.iter().find(|a| a.buffer.symbol == b.symbol) else { continue };
-            b.own = array.own;
-            b.written = array.kept && (array.buffer.written || is_exchanged(b.symbol) && of_others);
-            b.copy_in = !array.buffer.wholly_written;
-            // whatever fails before all has arrived, the statements run again from what the arrays held
-            b.staged = b.written && b.copy_in;
-            // lengths of rows are the nests' matter
-            b.strides.iter_mut().for_each(|s| *s = StrideSource::Const(1));
-        }
-        self.growing(region, &positive, &mut buffers);
+        self.settle(region, &mut buffers, &strides, &positive);
         let scalars: Vec<Scalar> = region
             .scalars
             .iter()
             .map(|s| Scalar { symbol: s.symbol, ty: body.symbols[s.symbol].ty })
             .collect();
         let mut tests = self.tests(&buffers, &scalars, &[], &[]);
+        self.apart_as_nests(nests, region, &mut tests);
         // what the host does not have overlaps nothing of it
         let is_own = |k: &usize| buffers.get(*k).is_some_and(|b| b.own);
         tests.retain(|t| match &t.kind {
@@ -252,13 +242,19 @@ impl<'a> Builder<'_, 'a> {
             let count = vec![last.clone(), Expr::Mul(-1, Box::new(first.clone()))];
             tests.push(Test { kind: TestKind::Holds(Pred::NonNegative(Expr::Add(count))), meets: None });
         }
+        tests.extend(self.row_tests(&buffers, &positive));
         self.parts_back(&mut buffers, &positive, &mut tests);
         let values = self.values(&[], &buffers, &mut tests, (&[], &[]), &support);
         let pointers: Vec<SymbolId> =
             region.exchanged.iter().filter(|e| !e.declared).map(|e| e.symbol).collect();
         let all = &region.statements;
-        let names = self.kernel_names(&buffers, &scalars, &mut [], &pointers, &[], &[], &[], &[], all);
+        let is_exchanged = |s: SymbolId| region.exchanged.iter().any(|e| e.symbol == s);
+        let mut names = self.kernel_names(&buffers, &scalars, &mut [], &pointers, &[], &[], &[], &[], all);
         for b in &mut buffers {
+            // a table is where its rows are
+            if let Some(name) = names.get(&b.symbol).cloned().filter(|_| is_exchanged(b.shown_by(body))) {
+                names.insert(b.shown_by(body), name);
+            }
             b.kernel_name = names.get(&b.symbol).cloned().unwrap_or_default();
         }
         let name = self.name();
@@ -297,6 +293,34 @@ impl<'a> Builder<'_, 'a> {
         })
     }
 
+    /// What goes to the device of each array and comes back, and what may come there later.
+    fn settle(&mut self, region: &Region, buffers: &mut [BufferPlan], strides: &[Stride], positive: &[Expr]) {
+        let body = self.body;
+        let is_exchanged = |s: SymbolId| region.exchanged.iter().any(|e| e.symbol == s);
+        // what is written under one of these names may lie where another shows
+        let others = |is_table: bool| {
+            let all =
+                buffers.iter().filter(|b| b.rows.is_some() == is_table && is_exchanged(b.shown_by(body)));
+            let arrays = |b: &BufferPlan| region.arrays.iter().find(|a| a.buffer.symbol == b.symbol);
+            all.filter_map(arrays).any(|a| a.buffer.written)
+        };
+        let of_others = [others(false), others(true)];
+        for b in buffers.iter_mut() {
+            let Some(array) = region.arrays.iter().find(|a| a.buffer.symbol == b.symbol) else { continue };
+            b.own = array.own;
+            let of_others = is_exchanged(b.shown_by(body)) && of_others[usize::from(b.rows.is_some())];
+            b.written = array.kept && (array.buffer.written || of_others);
+            b.copy_in = !array.buffer.wholly_written;
+            // whatever fails before all has arrived, the statements run again from what the arrays held
+            b.staged = b.written && b.copy_in && b.rows.is_none();
+            b.together(&array.parts, strides, positive);
+            // lengths of rows are the nests' matter
+            b.strides.iter_mut().for_each(|s| *s = StrideSource::Const(1));
+        }
+        self.growing(region, positive, buffers);
+        self.ask(region, buffers);
+    }
+
     /// Arrays of which more may be used than what surely is: those that stand under each other's names have room for the part of
     /// each, and all of them begin with their own.
     fn growing(&mut self, region: &Region, positive: &[Expr], buffers: &mut [BufferPlan]) {
@@ -322,7 +346,8 @@ impl<'a> Builder<'_, 'a> {
         let room = (one(ends.0, least), one(ends.1, Expr::Max));
         let room = (simplify::under(&room.0, positive), simplify::under(&room.1, positive));
         for b in buffers {
-            if !region.tested.iter().any(|t| t.1 == b.symbol) && !is_exchanged(b.symbol) {
+            let may_grow = region.tested.iter().any(|t| t.1 == b.symbol) || is_exchanged(b.symbol);
+            if !may_grow || b.rows.is_some() {
                 continue;
             }
             match is_exchanged(b.symbol) {
@@ -348,10 +373,21 @@ impl<'a> Builder<'_, 'a> {
 impl Plan<'_> {
     /// Counts elements as the region does, where its copies begin at a number.
     /// `is_tested`: whether the nest may use elements of an array that are not there yet.
-    fn settle_in(&mut self, outer: &Plan<'_>, is_tested: &dyn Fn(SymbolId) -> bool) {
+    /// `asked`: the part of a table's rows that it may use though it is not there yet.
+    fn settle_in(
+        &mut self,
+        outer: &Plan<'_>,
+        is_tested: &dyn Fn(SymbolId) -> bool,
+        asked: &dyn Fn(SymbolId) -> Option<usize>,
+    ) {
+        self.rows_as_in(outer, asked);
         for b in &mut self.buffers {
-            b.part = b.extent.clone().filter(|_| is_tested(b.symbol));
             let theirs = outer.buffers.iter().find(|o| o.symbol == b.symbol);
+            if b.rows.is_some() {
+                b.extent = theirs.and_then(|o| o.extent.clone());
+                continue;
+            }
+            b.part = b.extent.clone().filter(|_| is_tested(b.symbol));
             if let Some(theirs) = theirs.filter(|o| o.constant_first().is_some()) {
                 b.extent.clone_from(&theirs.extent);
             }

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use analysis::{Buffer, Expr, Param, Pred, Subscripts};
+use analysis::{Buffer, Expr, Param, Pred, Rows};
 use term::{Body, SymbolId, TermId};
 
 use super::build::Builder;
@@ -22,18 +22,36 @@ use super::{bounds, simplify, BufferPlan, Stride, StrideSource, Test, TestKind};
 pub struct RowsPlan {
     /// The pointer to the table.
     pub table: TermId,
-    /// Those of pointers, outermost first, and last those of elements.
-    pub subscripts: Vec<Subscripts>,
-    /// First and last element of one row that come back.
-    pub written: Option<(Expr, Expr)>,
+    /// The least and the greatest value of each subscript, outermost first: what there is room for on the device.
+    pub all: Vec<(Expr, Expr)>,
+    /// What is touched: of a region perhaps several parts, which may overlap.
+    pub parts: Vec<RowsPart>,
     /// Memory of the host's in which rows stand as on the device.
     pub packed_name: String,
+    /// Of a region and its nests: what the lengths of dimensions are called in the steps, from the second dimension on; nothing
+    /// where they are numbers.
+    pub length_names: Vec<Option<String>>,
+    /// Of a region's table of which not all is there from the first: the bit that says so of its first part.
+    pub first_bit: Option<u32>,
+    /// Of a nest: the number of the part that it uses, where it has to be tested that it is there.
+    pub asked: Option<usize>,
+}
+
+/// Rows that are touched, and of each what is touched.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RowsPart {
+    /// First and last value of each subscript, where those before it have certain values.
+    pub one: Vec<(Expr, Expr)>,
+    /// First and last element of one row that come back.
+    pub written: Option<(Expr, Expr)>,
+    /// Whether it is surely touched.
+    pub is_sure: bool,
 }
 
 impl RowsPlan {
     /// How many values a subscript may have: the length of that dimension on the device.
     pub(crate) fn length(&self, level: usize) -> Option<Expr> {
-        let (first, last) = &self.subscripts.get(level)?.all;
+        let (first, last) = self.all.get(level)?;
         Some(sum(vec![last.clone(), times(first, -1), Expr::Int(1)]))
     }
 
@@ -56,17 +74,26 @@ impl RowsPlan {
     /// Every expression that the host evaluates, those of one row with the largest of subscripts in place of the row's own.
     pub(crate) fn exprs(&self) -> Vec<Expr> {
         let largest = |p: Param| match p {
-            Param::Row(k) => self.subscripts.get(k as usize).map(|s| {
-                let (first, last) = &s.all;
-                Expr::Max(vec![first.clone(), last.clone()])
-            }),
+            Param::Row(k) => {
+                self.all.get(k as usize).map(|(first, last)| Expr::Max(vec![first.clone(), last.clone()]))
+            }
             _ => None,
         };
-        let ends = self.subscripts.iter().flat_map(|s| [&s.all, &s.one]).chain(&self.written);
+        let ends = self.all.iter().chain(self.parts.iter().flat_map(|p| p.one.iter().chain(&p.written)));
         let mut out: Vec<Expr> =
             ends.flat_map(|(a, b)| [replaced(a, &largest), replaced(b, &largest)]).collect();
-        out.extend((0..self.subscripts.len()).filter_map(|k| self.length(k)));
+        out.extend((0..self.all.len()).filter_map(|k| self.length(k)));
         out
+    }
+
+    /// Whether what is touched is told only by several parts, or by the run.
+    pub(crate) fn in_parts(&self) -> bool {
+        self.parts.len() > 1 || self.first_bit.is_some()
+    }
+
+    /// What the length of a dimension is called where the region's steps hand it on.
+    pub(crate) fn length_name(&self, level: usize) -> Option<&str> {
+        self.length_names.get(level.checked_sub(1)?)?.as_deref()
     }
 }
 
@@ -117,6 +144,20 @@ fn replaced_in(p: &Pred, by: &dyn Fn(Param) -> Option<Expr>) -> Pred {
     }
 }
 
+fn under((first, last): &(Expr, Expr), positive: &[Expr]) -> (Expr, Expr) {
+    (simplify::under(first, positive), simplify::under(last, positive))
+}
+
+impl RowsPart {
+    pub(super) fn of(rows: &Rows, is_sure: bool, positive: &[Expr]) -> RowsPart {
+        RowsPart {
+            one: rows.subscripts.iter().map(|s| under(&s.one, positive)).collect(),
+            written: rows.written.as_ref().map(|w| under(w, positive)),
+            is_sure,
+        }
+    }
+}
+
 impl<'a> Builder<'_, 'a> {
     /// The rows of a buffer, and how the kernel counts them.
     pub(super) fn rows(
@@ -127,19 +168,25 @@ impl<'a> Builder<'_, 'a> {
         (buffer, strides): (usize, &mut Vec<Stride>),
     ) -> Option<(RowsPlan, Vec<StrideSource>, (Expr, Expr))> {
         let rows = b.rows.as_ref()?;
-        let under = |(a, b): &(Expr, Expr)| (simplify::under(a, positive), simplify::under(b, positive));
-        let subscripts =
-            rows.subscripts.iter().map(|s| Subscripts { all: under(&s.all), one: under(&s.one) }).collect();
+        let all = rows.subscripts.iter().map(|s| under(&s.all, positive)).collect();
         let packed_name = self.host_name(&format!("{n}_rows"));
-        let written = rows.written.as_ref().map(under);
-        let plan = RowsPlan { table: rows.table, subscripts, written, packed_name };
+        let parts = vec![RowsPart::of(rows, true, positive)];
+        let plan = RowsPlan {
+            table: rows.table,
+            all,
+            parts,
+            packed_name,
+            length_names: Vec::new(),
+            first_bit: None,
+            asked: None,
+        };
         let mut sources = Vec::new();
-        for d in 1..plan.subscripts.len() {
+        for d in 1..plan.all.len() {
             let length = plan.length(d).and_then(|l| bounds::constant(&l));
             sources.push(match length.and_then(|c| u64::try_from(c).ok()).filter(|&c| c > 0) {
                 Some(c) => StrideSource::Const(c),
                 None => {
-                    let dim = if plan.subscripts.len() == 2 { String::new() } else { d.to_string() };
+                    let dim = if plan.all.len() == 2 { String::new() } else { d.to_string() };
                     strides.push(Stride {
                         buffer,
                         dimension: d,
@@ -149,20 +196,17 @@ impl<'a> Builder<'_, 'a> {
                 }
             });
         }
-        let ends = |end: fn(&Subscripts) -> &Expr| {
-            plan.flat(&plan.subscripts.iter().map(|s| end(s).clone()).collect::<Vec<_>>())
+        let ends = |end: fn(&(Expr, Expr)) -> &Expr| {
+            plan.flat(&plan.all.iter().map(|s| end(s).clone()).collect::<Vec<_>>())
         };
-        let extent = (ends(|s| &s.all.0), ends(|s| &s.all.1));
+        let extent = (ends(|s| &s.0), ends(|s| &s.1));
         Some((plan, sources, extent))
     }
 
     /// That there are rows, and elements in them; for what lies in memory between them nothing is said.
     pub(super) fn row_tests(&self, buffers: &[BufferPlan], positive: &[Expr]) -> Vec<Test> {
         let rows = buffers.iter().filter_map(|b| b.rows.as_ref());
-        let some = rows.flat_map(|r| &r.subscripts).map(|s| {
-            let (first, last) = &s.all;
-            Pred::NonNegative(sum(vec![last.clone(), times(first, -1)]))
-        });
+        let some = rows.flat_map(has_rows);
         some.filter(|p| !simplify::follows(p, positive))
             .map(|p| Test { kind: TestKind::Holds(p), meets: None })
             .collect()
@@ -188,6 +232,12 @@ impl<'a> Builder<'_, 'a> {
         }
         out
     }
+}
+
+/// That there are values of each subscript.
+pub(super) fn has_rows(rows: &RowsPlan) -> Vec<Pred> {
+    let some = |(first, last): &(Expr, Expr)| Pred::NonNegative(sum(vec![last.clone(), times(first, -1)]));
+    rows.all.iter().map(some).collect()
 }
 
 fn is_pointer(body: &Body, t: TermId) -> bool {

@@ -6,6 +6,7 @@ use crate::{Copies, Outcome, VerifyOptions, VerifyReport, Which};
 
 const REGIONS: &str = include_str!("../../../../../fixtures/c/regions.c");
 const WHOLE: &str = include_str!("../../../../../fixtures/c/whole_functions.c");
+const ROWS: &str = include_str!("../../../../../fixtures/c/row_regions.c");
 const LU: &str = include_str!("../../../../../fixtures/c/lu.c");
 
 /// The report of the first loop in a function of the fixture.
@@ -51,6 +52,54 @@ fn exchanged_buffers_come_and_go_once_and_their_ends_when_they_are_first_used() 
     // the second buffer's two ends follow in the second round
     assert!(copies(&report, |c| c.to_device).iter().all(|&n| n == 2 || n == 4), "{report:#?}");
     each_is(&copies(&report, |c| c.from_device), 2);
+}
+
+/// Rows that lie apart are packed once, whatever the number of rounds, and each of those that are written is put back once.
+#[test]
+fn rows_of_tables_go_once() {
+    for (function, tables) in [("void lu", 1), ("void adi", 3)] {
+        let report = of(ROWS, function);
+        each_is(&copies(&report, |c| c.to_device), tables);
+        assert!(report.cases.iter().any(|c| c.counted.launches > 4), "several rounds: {report:#?}");
+    }
+}
+
+/// Exchanged tables go once, and once more when the run comes to what only the second round touches.
+#[test]
+fn exchanged_tables_go_twice_at_most() {
+    let report = of(ROWS, "float **newest");
+    assert!(copies(&report, |c| c.to_device).iter().all(|&n| n == 2), "{report:#?}");
+    let report = of(ROWS, "double jacobi");
+    assert!(copies(&report, |c| c.to_device).iter().all(|&n| n == 3 || n == 6), "{report:#?}");
+}
+
+#[test]
+fn rows_that_a_condition_chooses_are_followed_when_it_holds() {
+    let report = of(ROWS, "void corrected");
+    let all = copies(&report, |c| c.to_device);
+    // without the correction its rows stay where they are
+    assert!(all.iter().all(|&n| n == 2 || n == 5), "{report:#?}");
+}
+
+#[test]
+fn tables_whose_rows_are_exchanged_are_none_of_a_region() {
+    let at = ROWS.find("void pivoted(").expect("the function");
+    let report = report(ROWS, ROWS[..at].lines().count() as u32 + 3);
+    let Outcome::NotTried(why) = &report.outcome else { panic!("{report:#?}") };
+    assert!(why.contains("`t` is set to more than another pointer of these arrays"), "{why}");
+}
+
+/// After `a = b` both names show one array: the loop's own order counts then.
+#[test]
+fn names_that_come_to_show_one_array_end_the_run() {
+    let flat = "void f(int n, int steps, double *a, double *b)\n{\n    for (int t = 0; t < steps; t++) {\n        \
+        for (int i = 1; i < n - 1; i++)\n            b[i] = 0.5 * (a[i - 1] + a[i + 1]);\n        a = b;\n    }\n}\n";
+    let rows = "void f(int n, int m, int steps, double **a, double **b)\n{\n    for (int t = 0; t < steps; t++) {\n        \
+        for (int i = 1; i < n - 1; i++)\n            for (int j = 0; j < m; j++)\n                \
+        b[i][j] = 0.5 * (a[i - 1][j] + a[i + 1][j]);\n        a = b;\n    }\n}\n";
+    for code in [flat, rows] {
+        assert_eq!(report(code, 3).outcome, Outcome::Same);
+    }
 }
 
 #[test]

@@ -139,8 +139,9 @@ impl Walk<'_> {
             let at = statements[0];
             let own = matches!(symbol.storage, Storage::Param(_) | Storage::Local) && !symbol.address_taken;
             let element = body.types.element(symbol.ty);
-            let is_plain = element.is_some_and(|e| body.types.is_arithmetic(e)) && self.is_pointer_type(s);
-            let alike = self.exchanged.iter().all(|&o| {
+            let is_number = element.is_some_and(|e| body.types.is_arithmetic(e));
+            let is_plain = (is_number || self.is_table(s)) && self.is_pointer_type(s);
+            let alike = self.exchanged.iter().filter(|&&o| self.is_table(o) == self.is_table(s)).all(|&o| {
                 body.types.element(body.symbols[o].ty).map(|e| body.types.kind(e))
                     == element.map(|e| body.types.kind(e))
             });

@@ -91,7 +91,7 @@ impl<'a> Walk<'a> {
         let mut out = Vec::new();
         for &symbol in &self.exchanged {
             let declared = self.declared.contains(&symbol);
-            let is_array = self.uses.contains_key(&symbol);
+            let is_array = self.uses.contains_key(&symbol) || self.rows_of(symbol).is_some();
             let kept =
                 !declared && self.written.contains(&symbol) && self.is_live_after(live, statements, symbol);
             if kept && !is_array && !self.holds_array(statements, symbol) {
@@ -104,7 +104,7 @@ impl<'a> Walk<'a> {
 
     /// Whether some nest reads an array, and whether some nest writes it; what iterations have for themselves is not the
     /// array's.
-    fn read_and_written(&self, s: SymbolId) -> [bool; 2] {
+    pub(super) fn read_and_written(&self, s: SymbolId) -> [bool; 2] {
         let mine = self.nests.iter().flat_map(|n| &n.1.buffers).filter(|b| b.symbol == s);
         let shared = mine.filter(|b| b.holders != Holders::Each);
         shared.fold([false; 2], |[read, written], b| [read || b.read, written || b.written])
@@ -126,7 +126,11 @@ impl<'a> Walk<'a> {
                 let [read, written] = self.read_and_written(s);
                 let holders = Holders::All;
                 let buffer = Buffer { read, written, holders, wholly_written: true, ..first.buffer.clone() };
-                out.push(RegionArray { buffer, kept: false, own: true });
+                out.push(RegionArray { buffer, kept: false, own: true, parts: Vec::new() });
+                continue;
+            }
+            if uses.iter().any(|u| u.buffer.rows.is_some()) {
+                out.push(self.table(s, statements[0])?);
                 continue;
             }
             let is_exchanged = self.exchanged.contains(&s);
@@ -166,7 +170,8 @@ impl<'a> Walk<'a> {
             let private = self.is_private(statements, s);
             let kept = !private.is_some_and(|once| once || buffer.wholly_written);
             let wholly_written = buffer.wholly_written || private == Some(true);
-            let array = RegionArray { buffer: Buffer { wholly_written, ..buffer }, kept, own: false };
+            let buffer = Buffer { wholly_written, ..buffer };
+            let array = RegionArray { buffer, kept, own: false, parts: Vec::new() };
             out.push(self.as_it_lives(array, lives.get(&s)));
         }
         self.add_sure(new);
@@ -176,7 +181,7 @@ impl<'a> Walk<'a> {
 
     /// An array of which nothing comes back that nobody reads, and nothing is brought that is written there first.
     fn as_it_lives(&mut self, array: RegionArray, life: Option<&Life>) -> RegionArray {
-        let RegionArray { buffer, kept, own } = array;
+        let RegionArray { buffer, kept, own, parts } = array;
         let kept = kept && life.is_none_or(|l| l.after);
         let wholly_written = buffer.wholly_written || life.is_some_and(|l| !l.before);
         let s = buffer.symbol;
@@ -186,7 +191,7 @@ impl<'a> Walk<'a> {
             self.tested.retain(|t| t.1 != s);
             buffer.extent = None;
         }
-        RegionArray { buffer, kept, own }
+        RegionArray { buffer, kept, own, parts }
     }
 
     /// A part of an exchanged array without elements, where that of another begins.
@@ -209,13 +214,23 @@ impl<'a> Walk<'a> {
     /// Arrays that no nest names and that are exchanged with those.
     fn held(&self, statements: &[TermId]) -> Found<Vec<RegionArray>> {
         let named = |s: &SymbolId| self.uses.contains_key(s);
+        // each table among them is named by some nest, or holds nothing
+        let is_held = |s: &&SymbolId| self.rows_of(**s).is_none() && self.holds_array(statements, **s);
+        if let Some(&s) = self.exchanged.iter().filter(|s| self.is_table(**s)).find(is_held) {
+            return trouble(RegionTroubleKind::Pointer(s), statements[0]);
+        }
+        if self.exchanged.iter().all(|s| self.is_table(*s)) {
+            return Ok(Vec::new());
+        }
         let Some(one) = self.exchanged.iter().find(|s| named(s)).and_then(|s| self.uses.get(s)) else {
-            return match self.exchanged.iter().find(|s| self.holds_array(statements, **s)) {
+            let mut arrays = self.exchanged.iter().filter(|s| !self.is_table(**s));
+            return match arrays.find(|s| self.holds_array(statements, **s)) {
                 Some(&s) => trouble(RegionTroubleKind::Pointer(s), statements[0]),
                 None => Ok(Vec::new()),
             };
         };
-        let held = self.exchanged.iter().filter(|s| !named(s) && self.holds_array(statements, **s));
+        let arrays = self.exchanged.iter().filter(|s| !self.is_table(**s));
+        let held = arrays.filter(|s| !named(s) && self.holds_array(statements, **s));
         let array = |&symbol: &SymbolId| {
             let none = Buffer {
                 symbol,
@@ -225,7 +240,7 @@ impl<'a> Walk<'a> {
                 extent: self.no_part(),
                 ..one.first()?.buffer.clone()
             };
-            Some(RegionArray { buffer: none, kept: true, own: false })
+            Some(RegionArray { buffer: none, kept: true, own: false, parts: Vec::new() })
         };
         Ok(held.filter_map(array).collect())
     }
@@ -312,6 +327,11 @@ fn together(parts: &[&(Expr, Expr)], sure: &mut Vec<Surely>) -> (Expr, Expr) {
         let minus = Expr::Mul(-1, Box::new(first.clone()));
         Surely::Positive(Expr::Add(vec![last.clone(), minus, Expr::Int(1)]))
     }));
+    hull(parts)
+}
+
+/// From the least to the greatest of several parts.
+pub(super) fn hull(parts: &[&(Expr, Expr)]) -> (Expr, Expr) {
     let distinct = |of: Vec<Expr>, several: fn(Vec<Expr>) -> Expr| {
         let mut all: Vec<Expr> = Vec::new();
         for e in of {

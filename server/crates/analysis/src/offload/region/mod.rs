@@ -9,6 +9,7 @@ pub(crate) mod alone;
 mod cells;
 mod host;
 mod kept;
+mod rows;
 mod used;
 pub(crate) mod written;
 
@@ -20,11 +21,12 @@ use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::flow::effects::Effects;
 use crate::flow::liveness::Liveness;
+use crate::limits::offload_region::MAX_ASKED;
 use crate::offload::live::{lives, FileArrays, Life};
 use crate::offload::touched::TouchedParts;
 use crate::{
     Buffer, Condition, Expr, Facts, LoopId, Offload, Param, Program, Region, RegionTrouble,
-    RegionTroubleKind, Surely,
+    RegionTroubleKind, Rows, Surely,
 };
 
 /// What is known besides the function as the offload reads it.
@@ -55,10 +57,6 @@ pub(crate) fn region(
     let Some(&first) = statements.first() else { return trouble(RegionTroubleKind::NoNest, body.root) };
     if nests.is_empty() {
         return trouble(RegionTroubleKind::NoNest, first);
-    }
-    let buffers = nests.iter().flat_map(|(_, n)| &n.buffers);
-    if let Some(rows) = buffers.into_iter().find(|b| b.rows.is_some()) {
-        return trouble(RegionTroubleKind::Rows(rows.symbol), first);
     }
     let effects = Effects::new(body, program);
     let mut written = FxHashSet::default();
@@ -104,6 +102,10 @@ pub(crate) fn region(
     }
     let lives = lives(body, program, statements, &wanted, given.file, budget).unwrap_or_default();
     let arrays = walk.arrays(statements, &wanted, &lives)?;
+    let asked = arrays.iter().filter(|a| walk.asked.iter().any(|k| k.1 == a.buffer.symbol));
+    if let Some(a) = asked.clone().find(|a| a.parts.len() * asked.clone().count() > MAX_ASKED) {
+        return trouble(RegionTroubleKind::Rows(a.buffer.symbol), first);
+    }
     let live = Liveness::new(body, budget);
     let scalars = walk.scalars(statements, &live)?;
     let exchanged = walk.exchanged(statements, &live)?;
@@ -116,6 +118,7 @@ pub(crate) fn region(
         conditions: walk.conditions,
         sure: walk.sure,
         tested: walk.tested,
+        asked: walk.asked,
     })
 }
 
@@ -131,6 +134,8 @@ fn memory<'o>(body: &'o Body, offload: &'o Offload) -> impl Iterator<Item = &'o 
 #[derive(Clone)]
 struct Use {
     buffer: Buffer,
+    /// The nest, if it is one nest's use.
+    nest: Option<LoopId>,
     /// Whether it surely happens, with what [`Walk::sure`] says.
     is_sure: bool,
 }
@@ -153,6 +158,7 @@ struct Walk<'a> {
     conditions: Vec<Condition>,
     sure: Vec<Surely>,
     tested: Vec<(LoopId, SymbolId)>,
+    asked: Vec<(LoopId, SymbolId, usize)>,
     /// What rests on a condition that cannot be told where the statements begin.
     untold: Option<TermId>,
 }
@@ -180,6 +186,7 @@ impl<'a> Walk<'a> {
             conditions: Vec::new(),
             sure: Vec::new(),
             tested: Vec::new(),
+            asked: Vec::new(),
             untold: None,
         }
     }
@@ -234,6 +241,20 @@ impl<'a> Walk<'a> {
 
     fn is_fixed_buffer(&self, b: &Buffer) -> bool {
         let parts = b.extent.iter().chain(&b.written_part);
-        parts.into_iter().all(|(f, l)| self.is_fixed_expr(f) && self.is_fixed_expr(l))
+        let fixed = |(f, l): &(Expr, Expr)| self.is_fixed_expr(f) && self.is_fixed_expr(l);
+        parts.into_iter().all(fixed) && b.rows.as_ref().is_none_or(|r| self.is_fixed_rows(r))
+    }
+
+    /// Whether a table shows the same rows wherever in the statements, and they are all told by what the statements do not set.
+    fn is_fixed_rows(&self, rows: &Rows) -> bool {
+        let fixed = |e: &Expr| {
+            let mut fixed = true;
+            e.params(&mut |p| fixed = fixed && (matches!(p, Param::Row(_)) || self.is_fixed_param(p)));
+            fixed
+        };
+        let mut table = self.body.walk(rows.table).filter_map(|t| self.body.as_symbol(t));
+        let moves = |s: SymbolId| self.written.contains(&s) || self.declared.contains(&s);
+        let is_exchanged = self.exchanged_table(rows).is_some();
+        rows.ends().all(|(f, l)| fixed(f) && fixed(l)) && (is_exchanged || !table.any(moves))
     }
 }

@@ -27,16 +27,19 @@ impl Walk<'_> {
                 self.add_sure(runs);
             }
             for b in memory(body, offload).filter(|b| wanted.contains(&b.symbol)) {
-                let known = is_sure && (b.extent.is_none() || self.is_fixed_buffer(b));
+                let is_plain = b.extent.is_none() && b.rows.is_none();
+                let known = is_sure && (is_plain || self.is_fixed_buffer(b));
                 if self.declared.contains(&b.symbol) {
                     let whole = Buffer { extent: None, ..b.clone() };
-                    self.uses.entry(b.symbol).or_default().push(Use { buffer: whole, is_sure: false });
+                    let used = Use { buffer: whole, nest: Some(*id), is_sure: false };
+                    self.uses.entry(b.symbol).or_default().push(used);
                     continue;
                 }
                 if b.extent.is_some() && (!known || self.exchanged.contains(&b.symbol)) {
                     self.tested.push((*id, b.symbol));
                 }
-                self.uses.entry(b.symbol).or_default().push(Use { buffer: b.clone(), is_sure: known });
+                let used = Use { buffer: b.clone(), nest: Some(*id), is_sure: known };
+                self.uses.entry(b.symbol).or_default().push(used);
             }
             return is_sure;
         }
@@ -88,7 +91,7 @@ impl Walk<'_> {
         for b in buffers.into_iter().filter(|b| wanted.contains(&b.symbol)) {
             if fixed && self.is_fixed_buffer(&b) {
                 rest.remove(&b.symbol);
-                self.uses.entry(b.symbol).or_default().push(Use { buffer: b, is_sure: true });
+                self.uses.entry(b.symbol).or_default().push(Use { buffer: b, nest: None, is_sure: true });
             }
         }
         let needed = rest.len() < wanted.len();

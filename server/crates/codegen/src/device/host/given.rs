@@ -63,6 +63,8 @@ pub(crate) struct Steps<'p> {
     /// The plan whose kernel holds the names of variables there.
     pub(crate) outer: &'p Plan<'p>,
     pub(crate) fixed: std::cell::RefCell<Vec<FixedNumber>>,
+    /// Pointers that they assign to one another.
+    pub(crate) exchanged: Vec<SymbolId>,
     /// Arrays that may grow, in the order of their table.
     pub(crate) growing: Vec<SymbolId>,
     /// Memory on the device that kernels leave results in, taken once for all rounds.
@@ -322,8 +324,13 @@ impl<'p> Givens<'p> {
 
     /// The table of arrays that may grow, which the caller has.
     pub(crate) fn table(&mut self, ty: &str, value: &str) -> String {
+        self.handed("arrays", ty, value)
+    }
+
+    /// What the caller has and hands on.
+    pub(crate) fn handed(&mut self, wish: &str, ty: &str, value: &str) -> String {
         let key = Key::Text(ty.to_owned(), value.to_owned());
-        self.add(key, "arrays", [ty, ty], value.to_owned(), false)
+        self.add(key, wish, [ty, ty], value.to_owned(), false)
     }
 
     /// The address of a pointer that is set.
@@ -413,7 +420,7 @@ impl<'p> Givens<'p> {
     pub(crate) fn array(&mut self, b: &BufferPlan) -> String {
         let k = self.plan.buffers.iter().position(|o| o.symbol == b.symbol).unwrap_or_default();
         let symbol = &self.body().symbols[b.symbol];
-        if let Some(rows) = &b.rows {
+        if let Some(rows) = b.rows.as_ref().filter(|_| self.steps.is_none()) {
             let element = match has_type(self.plan, b) {
                 true => self.cpp.type_name(b.element),
                 false => element_name(&self.c, b).to_string(),

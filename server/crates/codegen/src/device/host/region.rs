@@ -40,7 +40,9 @@ fn prepared<'p>(plan: &'p RegionPlan<'_>) -> Option<Prepared<'p>> {
     let outer = &plan.outer;
     let names = outer.kernels.first()?;
     let growing = outer.buffers.iter().filter(|b| b.part.is_some()).map(|b| b.symbol).collect();
-    let given_on = Steps { outer, fixed: Default::default(), growing, rooms: Default::default() };
+    let exchanged = plan.region.exchanged.iter().map(|e| e.symbol).collect();
+    let (fixed, rooms) = Default::default();
+    let given_on = Steps { outer, fixed, exchanged, growing, rooms };
     let mut whole = Host::new(outer, names, None, &outer.name);
     let (mut launches, mut lines) = (Vec::new(), Vec::new());
     for nest in &plan.nests {
@@ -56,7 +58,7 @@ fn prepared<'p>(plan: &'p RegionPlan<'_>) -> Option<Prepared<'p>> {
             lines.push((t, String::new()));
         }
     }
-    let steps = StepsText::of(plan, names, &given_on, &lines);
+    let steps = StepsText::of(plan, names, &given_on, &lines, &whole);
     let call = whole.region_call(plan.region, &steps, &given_on);
     Some(Prepared { whole, launches, steps, call })
 }
@@ -68,14 +70,30 @@ pub(crate) fn text(
     pages: &dyn HostPages,
 ) -> Result<Option<HostText>, String> {
     let outer = &plan.outer;
-    let Some(Prepared { whole, launches, steps, call }) = prepared(plan) else { return Ok(None) };
+    let Some(Prepared { mut whole, launches, steps, call }) = prepared(plan) else { return Ok(None) };
     let mut own = Vec::new();
     let name = super::function_name(outer);
-    own.push(Term::comment(&about(plan)));
     let body = vec![Term::head("_InitCuda", Vec::new()), call];
-    own.push(Term::function(&["ExternC"], "int", &name, of_type(&whole.given.all, |g| &g.ty), body));
+    let mut given = of_type(&whole.given.all, |g| &g.ty);
+    match whole.is_any_asked() {
+        true => {
+            let once = format!("{}_once", outer.name);
+            given.insert(0, Term::declared(&whole.there_name(), "long long*", None));
+            let words = "A run with the parts of rows that are noted. 0: it did not come to its end.";
+            own.push(Term::comment(words));
+            own.push(Term::function(&["static"], "int", &once, given, body));
+            own.push(Term::comment(&about(plan)));
+            own.push(whole.again(&once, &name));
+        }
+        false => {
+            own.push(Term::comment(&about(plan)));
+            own.push(Term::function(&["ExternC"], "int", &name, given, body));
+        }
+    }
     let mut first = whole.helper_functions();
     first.extend(whole.reach_function());
+    first.extend(whole.there_function());
+    first.append(&mut whole.row_functions);
     first.extend(launches);
     let launches = pages.written(Some(outer.target), &Term::List(first).to_string())?;
     let own = pages.written(Some(outer.target), &Term::List(own).to_string())?;
@@ -84,6 +102,9 @@ pub(crate) fn text(
     includes.extend(own.includes);
     includes.extend(whole.helpers.apart.get().then(|| "<stdint.h>".to_owned()));
     includes.extend(steps.computes.then(|| "<math.h>".to_owned()));
+    if outer.buffers.iter().any(|b| b.rows.is_some()) {
+        includes.extend(["<stdint.h>", "<stdlib.h>", "<string.h>"].map(str::to_owned));
+    }
     includes.sort();
     includes.dedup();
     let runs = whole.region_runs(plan.region);
@@ -186,6 +207,7 @@ impl Host<'_> {
             if b.constant_first().is_none() {
                 given.push(Term::name(&b.first_name));
             }
+            given.extend(self.row_lengths(b));
         }
         given.extend(shown);
         for f in given_on.fixed.borrow().iter() {
@@ -195,6 +217,7 @@ impl Host<'_> {
             given.push(Term::Name(self.table_name()));
             self.table(&mut tests);
         }
+        given.extend(self.is_any_asked().then(|| Term::Name(self.there_name())));
         let mut arrays = self.arrays();
         for room in given_on.rooms.borrow().iter() {
             let size = Term::head("SizeOfType", vec![Term::name(&room.ty)]);
@@ -225,28 +248,39 @@ impl Host<'_> {
         results: &mut Vec<Term>,
     ) -> (Vec<Term>, Vec<Term>) {
         let plan = self.plan;
-        let (mut out, mut shown) = (Vec::new(), Vec::new());
+        let (mut out, mut addresses) = (Vec::new(), Vec::new());
         for b in &plan.buffers {
             out.push(Term::name(&b.device_name));
-            if !region.exchanged.iter().any(|e| e.symbol == b.symbol && e.kept) {
+            let table = b.shown_by(plan.body);
+            if !region.exchanged.iter().any(|e| e.symbol == table && e.kept) {
                 continue;
             }
             let local = format!("{}at_{}", plan.prefix, steps.name_of(b));
             let ty = Term::Name(format!("{}*", self.cpp.type_name(b.element)));
             tests.push(Term::head("_Let", vec![Term::name(&local), ty]));
             let element = [element_name(&self.c, b), self.cpp.type_name(b.element)];
-            let at = Term::Name(self.given.pointer_at(b.symbol, [&element[0], &element[1]])).deref();
-            let mut shows = Term::Name(self.given.array(b));
-            for o in plan.buffers.iter().filter(|o| o.symbol != b.symbol) {
-                if region.exchanged.iter().any(|e| e.symbol == o.symbol) {
+            let stars = "*".repeat(b.rows.as_ref().map_or(0, |r| r.all.len() - 1));
+            let element = element.map(|e| format!("{e}{stars}"));
+            let at = Term::Name(self.given.pointer_at(table, [&element[0], &element[1]])).deref();
+            let shown = |host: &mut Self, o: &BufferPlan| {
+                let array = Term::Name(host.given.array(o));
+                match o.rows.is_some() {
+                    true => Term::cast(&format!("{}*", element[1]), array),
+                    false => array,
+                }
+            };
+            let mut shows = shown(self, b);
+            let is_alike = |o: &&BufferPlan| o.symbol != b.symbol && o.rows.is_some() == b.rows.is_some();
+            for o in plan.buffers.iter().filter(is_alike) {
+                if region.exchanged.iter().any(|e| e.symbol == o.shown_by(plan.body)) {
                     let is_it = Term::binary(BinOp::Eq, Term::name(&local), Term::name(&o.device_name));
-                    shows = Term::head("Select", vec![is_it, Term::Name(self.given.array(o)), shows]);
+                    shows = Term::head("Select", vec![is_it, shown(self, o), shows]);
                 }
             }
             results.push(at.assign(shows));
-            shown.push(Term::head("AddressOf", vec![Term::Name(local)]));
+            addresses.push(Term::head("AddressOf", vec![Term::Name(local)]));
         }
-        (out, shown)
+        (out, addresses)
     }
 
     /// What makes sure that a part of the region runs.
@@ -321,6 +355,7 @@ impl StepsText {
         names: &Kernel,
         given_on: &Steps<'_>,
         lines: &[(TermId, String)],
+        host: &Host<'_>,
     ) -> StepsText {
         let (outer, region) = (&plan.outer, plan.region);
         let body = outer.body;
@@ -359,7 +394,7 @@ impl StepsText {
         for b in &outer.buffers {
             let (name, ty) = (exprs.name(b.symbol), exprs.type_name(b.element));
             parameters.push(format!("{ty} *{name}"));
-            if region.exchanged.iter().any(|e| e.symbol == b.symbol && e.kept) {
+            if region.exchanged.iter().any(|e| e.symbol == b.shown_by(body) && e.kept) {
                 let at = result(&name);
                 shown.push(format!("{ty} **{at}"));
                 after.push(format!("*{at} = {name};"));
@@ -367,13 +402,15 @@ impl StepsText {
             if b.constant_first().is_none() {
                 parameters.push(format!("long long {}", b.first_name));
             }
+            let lengths = b.rows.iter().flat_map(|r| r.length_names.iter().flatten());
+            parameters.extend(lengths.map(|n| format!("long long {n}")));
             arrays.push((b.symbol, name));
         }
         parameters.append(&mut shown);
         for e in region.exchanged.iter().filter(|e| !e.declared) {
-            let is_array = outer.buffers.iter().any(|b| b.symbol == e.symbol);
-            let element = body.types.element(body.symbols[e.symbol].ty);
-            if let Some(of) = element.filter(|_| !is_array) {
+            let is_array = outer.buffers.iter().any(|b| b.shown_by(body) == e.symbol);
+            if !is_array {
+                let of = body.types.behind_pointers(body.symbols[e.symbol].ty);
                 before.push(format!("{} *{};", exprs.type_name(of), exprs.name(e.symbol)));
             }
         }
@@ -382,6 +419,10 @@ impl StepsText {
         }
         if !given_on.growing.is_empty() {
             parameters.push(format!("struct {0}_array *{1}arrays", outer.name, outer.prefix));
+        }
+        if let Some(tables) = host.tables_text(&|b| exprs.name(b.symbol)) {
+            parameters.push(format!("long long *{}", host.there_name()));
+            before.push(tables);
         }
         for room in given_on.rooms.borrow().iter() {
             parameters.push(format!("{} *{}", room.ty, room.name));

@@ -14,28 +14,28 @@ use super::checks::test;
 use super::{Host, SIZE};
 use crate::device::host_expr::{Named, Scope};
 use crate::device::host_term::{Term, LONG_LONG};
-use crate::plan::{constant, expr_params, name_part, BufferPlan, RowsPlan};
+use crate::plan::{constant, expr_params, name_part, BufferPlan, RowsPart, RowsPlan};
 
 /// Numbers of a stretch of memory: where it begins, where it ends, whether it is written.
 const NUMBERS: i128 = 3;
-const ADDRESS: &str = "uintptr_t";
+pub(super) const ADDRESS: &str = "uintptr_t";
 /// More rows are not gone through.
 const MOST_SPANS: i128 = 1 << 40;
 
 /// A function that goes through the rows of one table, and what it is given beside what is its own.
-struct Through {
-    parameters: Vec<Term>,
-    given: Vec<Term>,
+pub(super) struct Through {
+    pub(super) parameters: Vec<Term>,
+    pub(super) given: Vec<Term>,
     /// By parameter of expressions.
-    values: Vec<(Param, Term)>,
-    table: Term,
+    pub(super) values: Vec<(Param, Term)>,
+    pub(super) table: Term,
 }
 
-fn name(n: &str) -> Term {
+pub(super) fn name(n: &str) -> Term {
     Term::name(n)
 }
 
-fn add(a: Term, b: Term) -> Term {
+pub(super) fn add(a: Term, b: Term) -> Term {
     match (&a, &b) {
         (Term::Int(0), _) => b,
         (_, Term::Int(0)) => a,
@@ -44,20 +44,26 @@ fn add(a: Term, b: Term) -> Term {
     }
 }
 
-fn less(a: Term, b: Term) -> Term {
+pub(super) fn less(a: Term, b: Term) -> Term {
     match &b {
         Term::Int(c) => add(a, Term::Int(-c)),
         _ => Term::binary(BinOp::Sub, a, b),
     }
 }
 
-fn each(index: &str, ty: &str, [first, last]: [Term; 2], relation: BinOp, body: Vec<Term>) -> Term {
+pub(super) fn each(
+    index: &str,
+    ty: &str,
+    [first, last]: [Term; 2],
+    relation: BinOp,
+    body: Vec<Term>,
+) -> Term {
     let begins = Term::declared(index, ty, Some(first));
     let goes_on = Term::binary(relation, name(index), last);
     Term::head("For", vec![begins, goes_on, Term::head("Increment", vec![name(index)]), Term::List(body)])
 }
 
-fn returns(value: Term) -> Term {
+pub(super) fn returns(value: Term) -> Term {
     Term::head("Return", vec![value])
 }
 
@@ -68,17 +74,19 @@ fn number(k: Term, of: i128) -> Term {
 }
 
 /// What is done with the part of a row that begins there, or with the pointers that are followed there.
-type Done<'d> = &'d mut dyn FnMut(&Term, [Term; 2]) -> Vec<Term>;
+pub(super) type Done<'d> = &'d mut dyn FnMut(&Term, [Term; 2]) -> Vec<Term>;
 
 impl Host<'_> {
-    fn row_name(&self, what: &str, b: &BufferPlan) -> String {
+    pub(super) fn row_name(&self, what: &str, b: &BufferPlan) -> String {
         format!("{}_{what}_{}", self.helper, name_part(&self.plan.body.symbols[b.symbol].name))
     }
 
     /// What the functions that go through a table's rows are given.
     fn through(&mut self, b: &BufferPlan, rows: &RowsPlan) -> Through {
         let mut used = Vec::new();
-        for e in rows.exprs().iter().chain(rows.subscripts.iter().flat_map(|s| [&s.one.0, &s.one.1])) {
+        let all = rows.exprs();
+        let ones = rows.parts.iter().flat_map(|p| &p.one).flat_map(|(first, last)| [first, last]);
+        for e in all.iter().chain(ones) {
             expr_params(e, &mut used);
         }
         let table = self.given.array(b);
@@ -103,7 +111,7 @@ impl Host<'_> {
     }
 
     /// An expression inside such a function.
-    fn row_expr(&self, through: &Through, e: &Expr) -> Term {
+    pub(super) fn row_expr(&self, through: &Through, e: &Expr) -> Term {
         let row = |k: u32| Term::Name(format!("{}r{k}", self.plan.prefix));
         let values = |p: &Param| -> Option<Named> {
             let term = match p {
@@ -115,21 +123,22 @@ impl Host<'_> {
         Scope { helper: self.helper, values: &values, helpers: Some(&*self.helpers) }.expr(e)
     }
 
-    /// Goes through the rows: `pointers` is said of the pointers that are followed at one place, `part` of the part of a row.
-    fn go_through(
+    /// Goes through the rows of a part: `pointers` is said of the pointers that are followed at one place, `elements` of what is
+    /// `wanted` of a row.
+    pub(super) fn go_through(
         &self,
-        rows: &RowsPlan,
         through: &Through,
-        part: (&Expr, &Expr),
+        part: &RowsPart,
+        wanted: &(Expr, Expr),
         [pointers, elements]: [Done<'_>; 2],
     ) -> Vec<Term> {
         let p = &self.plan.prefix;
-        let levels = rows.subscripts.len();
+        let levels = part.one.len();
         let row = |k: usize| Term::Name(format!("{p}r{k}"));
         let at = |k: usize| (0..k).fold(through.table.clone(), |at, k| at.at(row(k)));
         let mut inner: Vec<Term> = Vec::new();
-        for (k, s) in rows.subscripts.iter().enumerate().rev() {
-            let (first, last) = if k + 1 == levels { part } else { (&s.one.0, &s.one.1) };
+        for (k, one) in part.one.iter().enumerate().rev() {
+            let (first, last) = if k + 1 == levels { wanted } else { one };
             let [from, to] = ["first", "last"].map(|n| Term::Name(format!("{p}{n}{k}")));
             let declared = |n: &Term, e: &Expr| {
                 let n = n.to_string();
@@ -155,15 +164,15 @@ impl Host<'_> {
     }
 
     /// Where the part of a row that begins at an element lies on the device.
-    fn place_of_row(&self, rows: &RowsPlan, through: &Through, first: &Term) -> Term {
+    pub(super) fn place_of_row(&self, rows: &RowsPlan, through: &Through, first: &Term) -> Term {
         let p = &self.plan.prefix;
-        let levels = rows.subscripts.len();
+        let levels = rows.all.len();
         let mut out = Term::Int(0);
-        for (k, s) in rows.subscripts.iter().enumerate() {
+        for (k, (begin, _)) in rows.all.iter().enumerate() {
             let value = if k + 1 == levels { first.clone() } else { Term::Name(format!("{p}r{k}")) };
-            let begin = match constant(&s.all.0) {
+            let begin = match constant(begin) {
                 Some(c) => Term::Int(c),
-                None => self.row_expr(through, &s.all.0),
+                None => self.row_expr(through, begin),
             };
             let own = less(value, begin);
             out = match (k, rows.length(k)) {
@@ -174,7 +183,7 @@ impl Host<'_> {
         out
     }
 
-    fn row_bytes(&self, b: &BufferPlan, [first, last]: [Term; 2]) -> Term {
+    pub(super) fn row_bytes(&self, b: &BufferPlan, [first, last]: [Term; 2]) -> Term {
         let count = add(less(last, first), Term::Int(1));
         Term::binary(BinOp::Mul, Term::cast(SIZE, count), self.element_size(b))
     }
@@ -182,42 +191,65 @@ impl Host<'_> {
     /// `_Rows(device,packed,type,bytes,way,take,give)`, and the functions that it calls.
     pub(super) fn rows_array(&mut self, b: &BufferPlan, rows: &RowsPlan, way: &str) -> Term {
         let through = self.through(b, rows);
+        let ty = Term::Name(format!("{}*", self.cpp.type_name(b.element)));
+        let mut all = Vec::new();
+        for (verb, comes) in [("take", b.copy_in), ("give", b.written)] {
+            let mut calls = Vec::new();
+            for k in 0..rows.parts.len() {
+                let there = Term::Name(self.there_name()).deref();
+                let call = self.copied(b, rows, &through, (k, verb)).filter(|_| comes);
+                calls.extend(call.map(|call| self.where_there(rows, k, there, call)));
+            }
+            all.push(match <[Term; 1]>::try_from(calls) {
+                Ok([one]) if rows.first_bit.is_none() => one,
+                Ok(one) => Term::List(one.into()),
+                Err(calls) => Term::List(calls),
+            });
+        }
+        let way = self.way_of_parts(rows).unwrap_or_else(|| Term::name(way));
+        let of = [Term::name(&b.device_name), Term::name(&rows.packed_name), ty, Term::name(&b.bytes_name)];
+        Term::head("_Rows", of.into_iter().chain([way]).chain(all).collect())
+    }
+
+    /// The call that copies what is touched, or written, of the rows of a part, and its function.
+    fn copied(
+        &mut self,
+        b: &BufferPlan,
+        rows: &RowsPlan,
+        through: &Through,
+        (k, verb): (usize, &str),
+    ) -> Option<Term> {
         let element = self.cpp.type_name(b.element);
         let what = self.plan.body.symbols[b.symbol].name.to_string();
-        let what = what.trim_end_matches("[]").to_owned();
-        let mut calls = Vec::new();
-        let whole = rows.subscripts.last().map(|s| (&s.one.0, &s.one.1));
-        let given = rows.written.as_ref().map(|(a, b)| (a, b));
-        for (verb, part, comes) in [("take", whole, b.copy_in), ("give", given, b.written)] {
-            let Some(part) = part.filter(|_| comes) else {
-                calls.push(Term::List(Vec::new()));
-                continue;
-            };
-            let copied = |row: &Term, ends: [Term; 2]| {
-                let place = add(name("packed"), self.place_of_row(rows, &through, &ends[0]));
-                let part = add(row.clone(), ends[0].clone());
-                let bytes = self.row_bytes(b, ends);
-                let sides = if verb == "take" { [place, part] } else { [part, place] };
-                vec![Term::call("memcpy", sides.into_iter().chain([bytes]).collect())]
-            };
-            let mut copied = copied;
-            let body = self.go_through(rows, &through, part, [&mut |_, _| Vec::new(), &mut copied]);
-            let (words, packed) = match verb {
-                "take" => ("What the loop uses of each row of", format!("{element}*")),
-                _ => ("Puts back what the loop has written of each row of", format!("const {element}*")),
-            };
-            let mut parameters = through.parameters.clone();
-            parameters.push(Term::declared("packed", &packed, None));
-            let function = self.row_name(verb, b);
-            self.row_functions.push(Term::comment(&format!("{words} {what}, row by row.")));
-            self.row_functions.push(Term::function(&["static"], "void", &function, parameters, body));
-            let mut given = through.given.clone();
-            given.push(Term::name(&rows.packed_name));
-            calls.push(Term::call(&function, given));
+        let what = what.trim_end_matches("[]");
+        let part = &rows.parts[k];
+        let wanted = if verb == "take" { part.one.last() } else { part.written.as_ref() }?;
+        let mut copied = |row: &Term, ends: [Term; 2]| {
+            let place = add(name("packed"), self.place_of_row(rows, through, &ends[0]));
+            let part = add(row.clone(), ends[0].clone());
+            let bytes = self.row_bytes(b, ends);
+            let sides = if verb == "take" { [place, part] } else { [part, place] };
+            vec![Term::call("memcpy", sides.into_iter().chain([bytes]).collect())]
+        };
+        let body = self.go_through(through, part, wanted, [&mut |_, _| Vec::new(), &mut copied]);
+        let who = if rows.parts.len() == 1 { "the loop uses" } else { "a part of them uses" };
+        let (words, packed) = match verb {
+            "take" => (format!("What {who} of each row of"), format!("{element}*")),
+            _ => {
+                ("Puts back what the loop has written of each row of".to_owned(), format!("const {element}*"))
+            }
+        };
+        let mut parameters = through.parameters.clone();
+        parameters.push(Term::declared("packed", &packed, None));
+        let mut function = self.row_name(verb, b);
+        if k > 0 {
+            function += &format!("_{}", k + 1);
         }
-        let ty = Term::Name(format!("{element}*"));
-        let of = [Term::name(&b.device_name), Term::name(&rows.packed_name), ty, Term::name(&b.bytes_name)];
-        Term::head("_Rows", of.into_iter().chain([Term::name(way)]).chain(calls).collect())
+        self.row_functions.push(Term::comment(&format!("{words} {what}, row by row.")));
+        self.row_functions.push(Term::function(&["static"], "void", &function, parameters, body));
+        let mut given = through.given.clone();
+        given.push(Term::name(&rows.packed_name));
+        Some(Term::call(&function, given))
     }
 
     /// The test that nothing which is written overlaps anything else, and its functions.
@@ -230,7 +262,11 @@ impl Host<'_> {
             name("count").assign(Term::call(&format!("{helper}_note"), all))
         };
         self.row_functions.extend(sorting(self.helper));
-        for b in &plan.buffers {
+        let in_parts = plan.buffers.iter().filter_map(|b| b.rows.as_ref()).any(RowsPlan::in_parts);
+        if in_parts {
+            self.row_functions.extend(super::row_parts::widening(self.helper));
+        }
+        for b in plan.buffers.iter().filter(|b| !b.own) {
             let n = name_part(&plan.body.symbols[b.symbol].name);
             if b.written {
                 let name = plan.body.symbols[b.symbol].name.to_string();
@@ -248,19 +284,7 @@ impl Host<'_> {
                 notes.push(note(Term::Name(at), Term::Name(bytes), b.written, self.helper));
                 continue;
             };
-            let through = self.through(b, rows);
-            for (p, g) in through.parameters.iter().zip(&through.given) {
-                if !parameters.contains(p) {
-                    parameters.push(p.clone());
-                    given.push(g.clone());
-                }
-            }
-            most.push(self.most_spans(rows, &through));
-            let function = self.spans_function(b, rows, &through);
-            let mut own: Vec<Term> = vec![through.table.clone()];
-            own.extend(through.values.iter().map(|v| v.1.clone()));
-            own.extend([name("spans"), name("count")]);
-            notes.push(name("count").assign(Term::call(&function, own)));
+            most.push(self.rows_noted(b, rows, (&mut parameters, &mut given), &mut notes));
         }
         let mut places: Vec<([Term; 2], bool)> = Vec::new();
         for &s in variables {
@@ -282,6 +306,50 @@ impl Host<'_> {
         }
         most.push(Term::Int(plan.buffers.len() as i128));
         let most = most.into_iter().reduce(add).unwrap_or(Term::Int(0));
+        let body = self.apart_body(most, notes, in_parts);
+        let function = format!("{}_rows_apart", self.helper);
+        let written = written_words(&written);
+        let words = format!("Whether {written} nothing else that the loop uses.");
+        self.row_functions.push(Term::comment(&words));
+        self.row_functions.push(Term::function(&["static"], "_Bool", &function, parameters, body));
+        test(Term::call(&function, given), &format!("{written} nothing else that the loop uses"))
+    }
+
+    /// Notes the rows of a table for the test; the answer is how many stretches there are at most.
+    fn rows_noted(
+        &mut self,
+        b: &BufferPlan,
+        rows: &RowsPlan,
+        (parameters, given): (&mut Vec<Term>, &mut Vec<Term>),
+        notes: &mut Vec<Term>,
+    ) -> Term {
+        let through = self.through(b, rows);
+        let there = Term::Name(self.there_name());
+        let mut all: Vec<(Term, Term)> =
+            through.parameters.iter().cloned().zip(through.given.iter().cloned()).collect();
+        let declared = Term::declared(&self.there_name(), LONG_LONG, None);
+        all.extend(rows.first_bit.map(|_| (declared, there.clone().deref())));
+        for (p, g) in all {
+            if !parameters.contains(&p) {
+                parameters.push(p);
+                given.push(g);
+            }
+        }
+        let function = match rows.parts.as_slice() {
+            [part] if !rows.in_parts() => self.spans_function(b, part, &through),
+            _ => self.spans_of_parts(b, rows, &through),
+        };
+        let mut own: Vec<Term> = vec![through.table.clone()];
+        own.extend(through.values.iter().map(|v| v.1.clone()));
+        own.extend(rows.first_bit.map(|_| there));
+        own.extend(rows.in_parts().then(|| name("ends")));
+        own.extend([name("spans"), name("count")]);
+        notes.push(name("count").assign(Term::call(&function, own)));
+        self.most_spans(rows, &through)
+    }
+
+    /// What the test does: it takes memory for the stretches, has them noted, and looks.
+    fn apart_body(&self, most: Term, notes: Vec<Term>, in_parts: bool) -> Vec<Term> {
         let room = Term::binary(BinOp::Mul, Term::cast(SIZE, name("most")), Term::Int(NUMBERS));
         let room = Term::binary(BinOp::Mul, room, Term::head("SizeOfType", vec![name(ADDRESS)]));
         let to = format!("{ADDRESS}*");
@@ -295,23 +363,28 @@ impl Host<'_> {
             Term::when(Term::binary(BinOp::Eq, name("spans"), Term::Int(0)), vec![returns(Term::Int(0))]),
             Term::declared("count", SIZE, Some(Term::Int(0))),
         ];
+        if in_parts {
+            let each = Term::binary(BinOp::Mul, Term::cast(SIZE, name("most")), Term::Int(2));
+            let room = Term::binary(BinOp::Mul, each, Term::head("SizeOfType", vec![name(LONG_LONG)]));
+            let to = format!("{LONG_LONG}*");
+            let ends = Term::cast(&to, Term::call("malloc", vec![room]));
+            body.push(Term::declared("ends", &to, Some(ends)));
+            let none = Term::binary(BinOp::Eq, name("ends"), Term::Int(0));
+            body.push(Term::when(none, vec![Term::call("free", vec![name("spans")]), returns(Term::Int(0))]));
+        }
         body.extend(notes);
         let apart = Term::call(&format!("{}_spans_apart", self.helper), vec![name("spans"), name("count")]);
         body.push(Term::declared("apart", "const _Bool", Some(apart)));
         body.push(Term::call("free", vec![name("spans")]));
+        body.extend(in_parts.then(|| Term::call("free", vec![name("ends")])));
         body.push(returns(name("apart")));
-        let function = format!("{}_rows_apart", self.helper);
-        let written = written_words(&written);
-        let words = format!("Whether {written} nothing else that the loop uses.");
-        self.row_functions.push(Term::comment(&words));
-        self.row_functions.push(Term::function(&["static"], "_Bool", &function, parameters, body));
-        test(Term::call(&function, given), &format!("{written} nothing else that the loop uses"))
+        body
     }
 
     /// How many stretches a table makes at most.
     fn most_spans(&self, rows: &RowsPlan, through: &Through) -> Term {
         let (mut all, mut out) = (None::<Term>, Term::Int(1));
-        for k in 0..rows.subscripts.len() - 1 {
+        for k in 0..rows.all.len() - 1 {
             let Some(length) = rows.length(k) else { continue };
             let own = self.row_expr(through, &length);
             let product = match all.take() {
@@ -321,10 +394,14 @@ impl Host<'_> {
             out = add(out, product.clone());
             all = Some(product);
         }
-        out
+        match all.filter(|_| rows.in_parts()) {
+            // with the pointers that lead to each row
+            Some(count) => Term::binary(BinOp::Mul, count, Term::Int(rows.all.len() as i128)),
+            None => out,
+        }
     }
 
-    fn spans_function(&mut self, b: &BufferPlan, rows: &RowsPlan, through: &Through) -> String {
+    fn spans_function(&mut self, b: &BufferPlan, part: &RowsPart, through: &Through) -> String {
         let helper = format!("{}_note", self.helper);
         let noted = |at: Term, bytes: Term, written: bool| {
             let all = vec![name("spans"), name("count"), at, bytes, Term::Int(written.into())];
@@ -339,8 +416,8 @@ impl Host<'_> {
             let bytes = self.row_bytes(b, ends.clone());
             noted(add(at.clone(), ends[0].clone()), bytes, b.written)
         };
-        let Some(whole) = rows.subscripts.last().map(|s| (&s.one.0, &s.one.1)) else { return String::new() };
-        let mut body = self.go_through(rows, through, whole, [&mut pointers, &mut elements]);
+        let Some(whole) = part.one.last() else { return String::new() };
+        let mut body = self.go_through(through, part, whole, [&mut pointers, &mut elements]);
         body.push(returns(name("count")));
         let mut parameters = through.parameters.clone();
         parameters.push(Term::declared("spans", &format!("{ADDRESS}*"), None));
@@ -373,7 +450,7 @@ fn written_words(written: &[String]) -> String {
 /// The type of a table's pointer in C++: of pointers that are only read, to elements.
 pub(super) fn table_type(rows: &RowsPlan, element: &str, written: bool) -> String {
     let fixed = if written { "" } else { "const " };
-    let pointers = "*const ".repeat(rows.subscripts.len() - 1);
+    let pointers = "*const ".repeat(rows.all.len() - 1);
     format!("{fixed}{element} {}*", pointers.trim_end()).replace("const*", "const *")
 }
 
