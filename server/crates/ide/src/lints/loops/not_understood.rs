@@ -88,9 +88,54 @@ fn add(doc: &Doc, span: Span, reason: &str, found: &mut Vec<(Span, Message)>) {
     found.push((shown, Message { message, ..Message::default() }));
 }
 
-/// Where a loop's keyword occurs as a word, first.
+/// Where a loop's keyword occurs first, comments and literals left out.
 fn first_loop(text: &str) -> Option<usize> {
-    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-    let word = words.find(|w| matches!(*w, "for" | "while" | "do" | "foreach"))?;
-    Some(word.as_ptr() as usize - text.as_ptr() as usize)
+    let bytes = text.as_bytes();
+    let at = |k: usize| bytes.get(k).copied().unwrap_or(b' ');
+    let is_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || !b.is_ascii();
+    let mut k = 0;
+    while k < bytes.len() {
+        let rest = &text[k..];
+        match at(k) {
+            b'/' if at(k + 1) == b'/' => k += rest.find('\n').unwrap_or(rest.len()),
+            b'/' if at(k + 1) == b'*' => k += rest[2..].find("*/").map_or(rest.len(), |n| n + 4),
+            quote @ (b'"' | b'\'') => {
+                k += 1;
+                while k < bytes.len() && at(k) != quote && at(k) != b'\n' {
+                    k += if at(k) == b'\\' { 2 } else { 1 };
+                }
+                k += 1;
+            }
+            b if is_word(b) => {
+                let len = rest.bytes().take_while(|b| is_word(*b)).count();
+                let behind = rest[len..].trim_start();
+                match &rest[..len] {
+                    "for" | "while" | "foreach" if behind.starts_with('(') => return Some(k),
+                    "do" if behind.starts_with('{') => return Some(k),
+                    _ => k += len,
+                }
+            }
+            _ => k += 1,
+        }
+        // what an escape ends may be half a character
+        while k < bytes.len() && !text.is_char_boundary(k) {
+            k += 1;
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_loop;
+
+    #[test]
+    fn words_of_comments_and_literals_are_no_loops() {
+        assert_eq!(first_loop("// options for (base)\n/* do { } */ f(\"for (;;)\", '\\'', \"\\\"\");"), None);
+        assert_eq!(first_loop("x = wait_for (3); // \u{e9}"), None);
+        assert_eq!(first_loop("/* \u{e9} */ for (;;)"), Some(9));
+        assert_eq!(first_loop("do { } while (x)"), Some(0));
+        assert_eq!(first_loop("'\\\u{e9}"), None);
+        assert_eq!(first_loop("/*"), None);
+    }
 }
