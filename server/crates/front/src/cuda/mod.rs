@@ -9,6 +9,7 @@
 //!
 //! Deliberately absent: other templates, classes, overloads, name lookup.
 
+mod arrays;
 mod group;
 mod items;
 mod members;
