@@ -113,6 +113,7 @@ impl Walk<'_, '_> {
     fn is_number_reference(&self, j: usize) -> bool {
         let named = self.tokens.get(j + 1).is_some_and(|t| t.kind == Kind::Ident);
         self.token(j) == "&"
+            && j > 0
             && super::plain::TYPE_WORDS.contains(&self.token(j - 1))
             && named
             && matches!(self.token(j + 2), "," | ")")
