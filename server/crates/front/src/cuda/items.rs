@@ -100,8 +100,8 @@ impl Walk<'_, '_> {
         }
         self.take(found);
         let last = self.tokens.get(next - 1)?;
-        let mut f = Found { next, start: last.start as usize, end: last.end as usize, ..Found::default() };
-        f.pieces.push(Piece::Tokens(next - 1..next));
+        let mut f = Found { next, start: last.end as usize, end: last.end as usize, ..Found::default() };
+        f.pieces.push(Piece::Tokens(next..next));
         f.broken = Some((RejectKind::Foreign, REFERENCES.into()));
         f.poisons = names.clone();
         self.take(f);
