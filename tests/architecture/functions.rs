@@ -40,7 +40,7 @@ const LONG: &[(&str, &str, &str)] = &[
     ("front/src/c/pp/expand.rs", "substitute", "one match over what stands in a replacement list"),
     ("front/src/c/pp/predefined.rs", "by_options", "one list of macros"),
     ("front/src/c/stmt.rs", "stmt_of_kind", "one match over statements"),
-    ("front/src/cuda/plain.rs", "token", "one match over tokens"),
+    ("front/src/cpp/plain.rs", "token", "one match over tokens"),
     ("ide/src/words/obstacles.rs", "obstacle", "one match over obstacles"),
     ("ide/src/words/refusals.rs", "refusal", "one match over refusals"),
     ("rewrite/src/rules/act.rs", "act", "one match over actions"),

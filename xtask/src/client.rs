@@ -65,6 +65,17 @@ impl Client {
         Ok(client)
     }
 
+    /// Opens a file in its first version; the answer is its address.
+    pub fn open(&mut self, file: &std::path::Path, text: &str) -> Result<String> {
+        let uri = format!("file://{}", file.display());
+        let language = if file.extension().is_some_and(|e| e == "cu") { "cuda-cpp" } else { "c" };
+        self.notify(
+            "textDocument/didOpen",
+            &json!({"textDocument": {"uri": uri, "languageId": language, "version": 1, "text": text}}),
+        )?;
+        Ok(uri)
+    }
+
     pub fn id(&self) -> u32 {
         self.child.id()
     }

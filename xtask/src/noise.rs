@@ -102,12 +102,7 @@ fn look(warpwright: &PathBuf, file: &Path) -> Result<Shown> {
     let folder = file.parent().context("a folder")?;
     let mut client =
         Client::start_as(warpwright, &capabilities(), Some(&format!("file://{}", folder.display())))?;
-    let uri = format!("file://{}", file.display());
-    let language = if file.extension().is_some_and(|e| e == "cu") { "cuda-cpp" } else { "c" };
-    client.notify(
-        "textDocument/didOpen",
-        &json!({"textDocument": {"uri": uri, "languageId": language, "version": 1, "text": text}}),
-    )?;
+    let uri = client.open(&file, &text)?;
     let mut now = client.diagnostics_of(&uri, 1)?;
     client.notify("textDocument/didSave", &json!({"textDocument": {"uri": uri}}))?;
     while let Some(next) = client.next_diagnostics(&uri, QUIET)? {

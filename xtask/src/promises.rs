@@ -139,12 +139,7 @@ fn look(warpwright: &PathBuf, folder: &Path, file: &Path, seen: &mut Seen) -> Re
     let root = first.unwrap_or(below);
     let root = format!("file://{}", root.display());
     let mut client = Client::start_as(warpwright, &capabilities(), Some(&root))?;
-    let uri = format!("file://{}", file.display());
-    let language = if file.extension().is_some_and(|e| e == "cu") { "cuda-cpp" } else { "c" };
-    client.notify(
-        "textDocument/didOpen",
-        &json!({"textDocument": {"uri": uri, "languageId": language, "version": 1, "text": text}}),
-    )?;
+    let uri = client.open(&file, &text)?;
     let first = client.diagnostics_of(&uri, 1)?;
     let mut open = Open { client, uri, made: BTreeMap::new() };
     let lines = spaced(&loops);

@@ -39,6 +39,10 @@ impl Language {
     pub const fn of(row: &'static Row) -> Language {
         Language(row)
     }
+    /// Where the first word of a loop stands in a piece of text, comments and literals left out.
+    pub fn first_loop(self, text: &str) -> Option<usize> {
+        self.0.front.loop_in(text)
+    }
     /// The language of this name (`c`), if there is one.
     pub fn named(name: &str) -> Option<Language> {
         LANGUAGES.into_iter().find(|l| l.name == name)
@@ -153,6 +157,10 @@ pub trait FrontEnd: Send + Sync + 'static {
     ) -> Option<PartRead<Self::Read>> {
         None
     }
+    /// Where the first word of a loop stands in a piece of text, comments and literals left out.
+    fn first_loop(&self, _text: &str) -> Option<usize> {
+        None
+    }
     /// Lowers a document into its unit, which begins empty; called off, it leaves the unit as it is then. Items that did not change since the last call with this memo
     /// are the same `Arc`s; whatever is not understood is a gap or a reject, never an error.
     fn lower(
@@ -198,6 +206,8 @@ pub trait Reads: Send + Sync {
         watched: &[&str],
     ) -> Option<PartRead<Arc<dyn Any + Send + Sync>>>;
     #[doc(hidden)]
+    fn loop_in(&self, text: &str) -> Option<usize>;
+    #[doc(hidden)]
     fn lower_any(
         &self,
         source: (&Arc<str>, &(dyn Any + Send + Sync)),
@@ -210,6 +220,9 @@ pub trait Reads: Send + Sync {
 impl<F: FrontEnd> Reads for F {
     fn knows(&self, text: &str) -> bool {
         self.is_written_in(text)
+    }
+    fn loop_in(&self, text: &str) -> Option<usize> {
+        self.first_loop(text)
     }
     fn read_any(&self, text: &str) -> Read {
         Arc::new(self.read(text))

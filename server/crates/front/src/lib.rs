@@ -26,7 +26,7 @@ pub use c::headers::{Ask, Header, HeaderId, Headers, Index, Source};
 pub use c::omp::{omp_directives, omp_threadprivate};
 pub use c::pp::asked::Predefined;
 pub use c::productions::{all_productions, productions};
-pub use cuda::LIBRARY_CALLS;
+pub use cpp::LIBRARY_CALLS;
 pub use language::{
     detect, detect_among, Claims, Comments, Compiler, FrontEnd, Language, Memo, PartRead, Quoted, Reads, Row,
     Standard, LANGUAGES,

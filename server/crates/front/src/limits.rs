@@ -101,20 +101,20 @@ pub(crate) mod c_unit_finish {
     pub(crate) const JOBS_PER_THREAD: usize = 16;
 }
 
-/// Of `cuda::plain`.
-pub(crate) mod cuda_plain {
+/// Of `cpp::plain`.
+pub(crate) mod cpp_plain {
     /// Deepest nesting of casts rewritten inside one another, and of statements looked through.
     pub(crate) const MAX_NESTED: u32 = 60;
 }
 
-/// Of `cuda::statements`.
-pub(crate) mod cuda_statements {
+/// Of `cpp::statements`.
+pub(crate) mod cpp_statements {
     /// Longest launch of a template looked for, in tokens.
     pub(crate) const MAX_LAUNCH: usize = 200;
 }
 
-/// Of `cuda::templates`.
-pub(crate) mod cuda_templates {
+/// Of `cpp::templates`.
+pub(crate) mod cpp_templates {
     /// Instances of one template, and of all together, at most.
     pub(crate) const MAX_EACH: usize = 8;
     pub(crate) const MAX_ALL: usize = 48;

@@ -393,3 +393,15 @@ fn an_edit_costs_the_item_it_is_in() {
     assert_eq!(same(&one.replace("N 3", "N 4")), [false, false, false]);
     assert_eq!(same(&one.replace("int g", "long g")), [false, false, false]);
 }
+
+#[test]
+fn words_of_comments_and_literals_are_no_loops() {
+    let first = |text: &str| Language::Cpp.first_loop(text);
+    assert_eq!(first("// options for (base)\n/* do { } */ f(\"for (;;)\", '\\'', \"\\\"\");"), None);
+    assert_eq!(first("x = wait_for(3); // \u{e9}"), None);
+    assert_eq!(first("/* \u{e9} */ for (;;)"), Some(9));
+    assert_eq!(first("do { } while (x)"), Some(0));
+    assert_eq!(first("'\\\u{e9}"), None);
+    assert_eq!(first("/*"), None);
+    assert_eq!(Language::CSharp.first_loop("foreach (var x in y)"), Some(0));
+}

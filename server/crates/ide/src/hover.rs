@@ -279,26 +279,35 @@ fn sequential(view: &FunctionView, finding: &LoopFinding, lines: &mut Vec<String
     let mut all: Vec<&analysis::Dependence> = view.of(id).dependences.iter().collect();
     all.sort_by_key(|d| words::rank(d));
     for d in all.iter().take(LISTED) {
-        let directions: Vec<&str> = d.direction.iter().map(|x| x.symbol()).collect();
-        let vector = match directions.len() {
-            0 | 1 => String::new(),
-            _ => format!(", directions {}", code(&format!("({})", directions.join(", ")))),
-        };
-        lines.push(format!("- {}{vector}", escape(&words::dependence(view, d))));
+        lines.push(format!("- {}{}", escape(&words::dependence(view, d)), directions(d)));
     }
     more(all.len(), lines);
     thread_map(view, id, lines);
     lines.push(String::new());
-    let enabling = match view.ask.only_known() {
-        true => finding.known_enabling(),
-        false => finding.enabling_until(&view.ask.cancel),
-    };
-    match enabling {
-        Some(enabling) => lines.push(format!("What would make it parallel: {}", escape(&enabling.sentence))),
+    match enabling(view, finding) {
+        Some(enabling) => lines.push(enabling),
         None => lines.extend(Some(escape(&words::remedy(view, id))).filter(|r| !r.is_empty())),
     }
     named(view, id, lines);
     inside(view, id, lines);
+}
+
+/// `, directions `(<, =)`` of a dependence that several loops carry or hold.
+fn directions(d: &analysis::Dependence) -> String {
+    let symbols: Vec<&str> = d.direction.iter().map(|x| x.symbol()).collect();
+    match symbols.len() {
+        0 | 1 => String::new(),
+        _ => format!(", directions {}", code(&format!("({})", symbols.join(", ")))),
+    }
+}
+
+/// What would make it parallel, as far as that is known or may be found out.
+fn enabling(view: &FunctionView, finding: &LoopFinding) -> Option<String> {
+    let enabling = match view.ask.only_known() {
+        true => finding.known_enabling(),
+        false => finding.enabling_until(&view.ask.cancel),
+    };
+    Some(format!("What would make it parallel: {}", escape(&enabling?.sentence)))
 }
 
 fn unknown(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {

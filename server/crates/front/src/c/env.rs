@@ -8,7 +8,7 @@ use term::{Body, IntKind, RecordId, RejectKind, TypeId};
 use crate::c::asks::Asked;
 use crate::c::dialect::Dialect;
 use crate::c::known::{self, KnownType};
-use crate::cuda::templates::Templates;
+use crate::cpp::templates::Templates;
 use crate::{Shared, SharedSet};
 
 /// A name that an item leaves to those after it; types are of the item's own body.

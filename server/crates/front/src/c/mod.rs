@@ -195,7 +195,7 @@ pub(crate) fn lower_item(
     let is_type = |name: &str| env.is_type(name, dialect);
     if dialect.cpp && source.broken.is_none() {
         tokens = env.templates().named(tokens, source.text);
-        tokens = crate::cuda::plain::plain(tokens, source.text, &is_type, &mut expander);
+        tokens = crate::cpp::plain::plain(tokens, (source.text, dialect), &is_type, &mut expander);
     }
     // Parameters without types are those of a definition alone.
     let old = source.header && !dialect.cpp && render::is_old_header(&tokens, source.text, &is_type);

@@ -14,10 +14,10 @@ use term::RejectKind;
 
 use crate::c::attributes::{self, Attributes};
 use crate::c::dialect::Dialect;
-use crate::c::known;
 use crate::c::lex::Kind;
 use crate::c::pp::{pack, Expander, PToken, Text};
 use crate::c::says::{self, Says};
+use crate::cpp::is_vector;
 use crate::limits::c_render::{MAX_CASES, MAX_INITIALISER};
 
 pub(crate) use dialects::is_old_header;
@@ -496,14 +496,16 @@ impl<'a> Render<'a, '_> {
             }
             "__shared__" | "__constant__" | "__managed__" => self.put(k, Some(SPACE), Some(text.into())),
             // `make_float2(a, b)` is what the constructor `float2(a, b)` would be
-            _ if self.text(k + 1) == "(" && text.strip_prefix("make_").is_some_and(is_vector) => {
+            _ if self.text(k + 1) == "("
+                && text.strip_prefix("make_").is_some_and(|v| is_vector(v, self.dialect)) =>
+            {
                 self.put(k, Some(VECTOR_CALL), text.strip_prefix("make_").map(Arc::from))
             }
-            _ if self.text(k + 1) == "(" && is_vector(text) => {
+            _ if self.text(k + 1) == "(" && is_vector(text, self.dialect) => {
                 self.put(k, Some(VECTOR_CALL), Some(text.into()))
             }
             // `dim3 grid(a, b);`, `dim3 grid{a, b}, block(c);`
-            _ if is_vector(text) && self.depth > 0 && self.is_constructed(k + 1) => {
+            _ if is_vector(text, self.dialect) && self.depth > 0 && self.is_constructed(k + 1) => {
                 self.put(k, Some(TYPE), Some(text.into()));
                 self.constructed(k + 1, token, text)
             }
@@ -536,8 +538,4 @@ impl<'a> Render<'a, '_> {
             k = end + 1;
         }
     }
-}
-
-fn is_vector(name: &str) -> bool {
-    matches!(known::type_name(name, &crate::cuda::DIALECT), Some(known::KnownType::Vector(..)))
 }

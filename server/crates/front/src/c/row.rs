@@ -40,6 +40,10 @@ impl FrontEnd for Family {
     fn is_written_in(&self, text: &str) -> bool {
         (self.0.is_written_in)(text)
     }
+    fn first_loop(&self, text: &str) -> Option<usize> {
+        let is_loop = |t: &&lex::Token| text.get(t.span().range()).is_some_and(is_loop_word);
+        lex::lex(text).tokens.iter().find(is_loop).map(|t| t.start as usize)
+    }
     fn read(&self, text: &str) -> Lexed {
         lex::lex(text)
     }
@@ -67,6 +71,11 @@ impl FrontEnd for Family {
             unit.rejects.push(Reject { kind, reason: reason.into(), span, reach });
         }
     }
+}
+
+/// Whether a loop begins so.
+pub(crate) fn is_loop_word(word: &str) -> bool {
+    matches!(word, "for" | "while" | "do")
 }
 
 fn quoted(piece: &Quoted<'_>) -> String {

@@ -7,7 +7,7 @@ use tree_sitter::Node;
 use crate::c::decl::declared_name;
 use crate::c::fields::part_of;
 use crate::c::{Lower, MAX_DEPTH};
-use crate::cuda::plain::OPAQUE;
+use crate::cpp::plain::OPAQUE;
 
 /// Parts of a statement that are statements themselves: an error in them is theirs.
 const BODIES: [&str; 3] = ["body", "consequence", "alternative"];

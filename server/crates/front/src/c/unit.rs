@@ -30,7 +30,7 @@ use crate::c::pragmas;
 pub(crate) use crate::c::unit::edited::has_operators;
 use crate::c::unit::edited::{Last, Plain};
 use crate::c::{self, Lowered, Source};
-use crate::cuda::templates::Templates;
+use crate::cpp::templates::Templates;
 use crate::marks::{by_place, Mark};
 use crate::{Item, ItemKind, Options, Unit};
 
@@ -107,7 +107,7 @@ pub(crate) fn lower(
     let marks = by_place(&unit.directives);
     let macros = Macros::new(dialect, options);
     let templates = match dialect.cpp {
-        true => Templates::find(text, &lexed.tokens, &options.defines),
+        true => Templates::find((text, &lexed.tokens), dialect, &options.defines),
         false => Templates::default(),
     };
     let mut shared = Shared {

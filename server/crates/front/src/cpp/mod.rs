@@ -1,17 +1,31 @@
-//! C++ as hosts are written in it: loops over arrays and pointers in functions that C could have.
+//! C++ as hosts are written in it, and as it stands around the C that kernels are made of ([`crate::cuda`]).
 //!
-//! The same reading as CUDA's ([`crate::cuda`]), without its words for devices: what has a C meaning gets it, the rest becomes
-//! gaps with a reason, as small as can be cut out safely.
+//! What stands between items is looked at by [`items`], what stands inside them by [`plain`], both on tokens and before any
+//! parser sees it. C++ that has a C meaning gets it (`static_cast`, `auto x = …`, `std::min`, `double &x = a[i]`); the rest
+//! becomes gaps with a reason, as small as can be cut out safely, and every name that a gap may declare is unknown
+//! from there on. So C++ is never a syntax error, and never taken for something it is not.
 //!
-//! Deliberately absent: kernels of its loops (`offloads`): what is written for a host is C.
+//! Function templates whose arguments the file says are read once for each set of them ([`templates`]).
+//!
+//! Deliberately absent: other templates, classes, overloads, name lookup; kernels of its loops (`offloads`), for what is written for a
+//! host is C.
+
+mod arrays;
+mod items;
+mod members;
+pub(crate) mod plain;
+mod references;
+mod statements;
+pub(crate) mod templates;
+
+pub use plain::LIBRARY_CALLS;
 
 use std::sync::OnceLock;
 
 use crate::c::dialect::Dialect;
-use crate::c::known::KnownResult;
-use crate::c::row::{Family, COMMENTS};
-use crate::cuda::quoted;
-use crate::language::{Claims, Compiler, Row, Standard};
+use crate::c::known::{self, KnownResult, KnownType};
+use crate::c::row::{function, types, Family, COMMENTS};
+use crate::language::{Claims, Compiler, Quoted, Row, Standard};
 
 /// C++.
 pub(crate) static ROW: Row = Row {
@@ -48,4 +62,20 @@ __GNUG__ 12
 /// What `std::` has beside C's functions: of the type of what it is given.
 fn overloaded(name: &str) -> Option<KnownResult> {
     matches!(name, "min" | "max").then_some(KnownResult::OfFirst)
+}
+
+/// `name < other` may begin a template's arguments unless the name is a variable's.
+pub(crate) fn quoted(piece: &Quoted<'_>) -> String {
+    let variables = piece.variables.iter().map(|word| format!("int {word};\n"));
+    types(piece) + &variables.collect::<String>() + &function(piece)
+}
+
+/// Whether a name is one that `std::` has and the dialect has too, with the same meaning.
+fn is_std_of_c(name: &str, dialect: &Dialect) -> bool {
+    known::type_name(name, dialect).is_some() || known::is_library_name(name, dialect)
+}
+
+/// A vector type of the dialect's (CUDA's `dim3`, `float4`).
+pub(crate) fn is_vector(name: &str, dialect: &Dialect) -> bool {
+    matches!(known::type_name(name, dialect), Some(KnownType::Vector(..)))
 }

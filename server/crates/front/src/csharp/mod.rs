@@ -31,6 +31,12 @@ impl FrontEnd for CSharp {
     type Memo = ();
 
     fn read(&self, _text: &str) {}
+    /// Any such word: nothing tells comments apart yet.
+    fn first_loop(&self, text: &str) -> Option<usize> {
+        let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let word = words.find(|w| matches!(*w, "for" | "while" | "do" | "foreach"))?;
+        Some(word.as_ptr() as usize - text.as_ptr() as usize)
+    }
     fn lower(
         &self,
         (text, ()): (&Arc<str>, &()),

@@ -6,7 +6,7 @@
 
 /// What a name stands for in a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Group {
+pub(crate) enum Group {
     Block,
     /// A tile as wide as a warp.
     Warp,
@@ -26,7 +26,7 @@ impl Group {
 }
 
 /// A parameter or variable that is a group: its type from `k` on (`const cg::thread_block_tile<32> &`), the index of its name.
-pub(super) fn declared<'a>(word: impl Fn(usize) -> &'a str, k: usize) -> Option<(Group, usize)> {
+pub(crate) fn declared<'a>(word: impl Fn(usize) -> &'a str, k: usize) -> Option<(Group, usize)> {
     let mut j = k;
     while word(j) == "const" || word(j + 1) == "::" {
         j += if word(j) == "const" { 1 } else { 2 };
@@ -58,7 +58,7 @@ pub(super) fn declared<'a>(word: impl Fn(usize) -> &'a str, k: usize) -> Option<
 
 /// What a member's call becomes. Words stand apart by spaces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Member {
+pub(crate) enum Member {
     /// Words in place of the whole call without arguments.
     Whole(&'static str),
     /// A function's name and what its arguments begin with.
@@ -82,7 +82,7 @@ macro_rules! rank {
 }
 
 /// `group.name(…)`; `bare`: there are no arguments.
-pub(super) fn member(group: Group, name: &str, bare: bool) -> Option<Member> {
+pub(crate) fn member(group: Group, name: &str, bare: bool) -> Option<Member> {
     use Member::*;
     const MASK: &str = "0xffffffffu ,";
     Some(match (group, name, bare) {

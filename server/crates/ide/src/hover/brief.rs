@@ -2,7 +2,9 @@
 
 use analysis::{ConditionKind, Dependence, LoopId, MetBy, Verdict};
 
-use super::{blocks, code, escape, inside, named, on_device, privates, thread_map, Across, STILL};
+use super::{
+    blocks, code, directions, enabling, escape, inside, named, on_device, privates, thread_map, Across, STILL,
+};
 use crate::check::LoopFinding;
 use crate::function_view::FunctionView;
 use crate::limits::hover::{LISTED, NAMED};
@@ -104,12 +106,8 @@ pub(super) fn sequential(view: &FunctionView, finding: &LoopFinding, is_told: bo
     }
     thread_map(view, id, lines);
     lines.push(String::new());
-    let enabling = match view.ask.only_known() {
-        true => finding.known_enabling(),
-        false => finding.enabling_until(&view.ask.cancel),
-    };
-    match enabling {
-        Some(enabling) => lines.push(format!("What would make it parallel: {}", escape(&enabling.sentence))),
+    match enabling(view, finding) {
+        Some(enabling) => lines.push(enabling),
         None if is_told => {}
         None => lines.extend(Some(escape(&words::remedy(view, id))).filter(|r| !r.is_empty())),
     }
@@ -125,11 +123,7 @@ fn carried(view: &FunctionView, d: &Dependence) -> String {
         Some(Some(n)) => format!(", distance {n}"),
         _ => String::new(),
     };
-    let directions: Vec<&str> = d.direction.iter().map(|x| x.symbol()).collect();
-    let vector = match directions.len() {
-        0 | 1 => String::new(),
-        _ => format!(", directions {}", code(&format!("({})", directions.join(", ")))),
-    };
+    let vector = directions(d);
     let (kind, name) = (words::kind_name(d.kind), code(&view.object(&d.object)));
     format!("{kind} dependence on {name}{distance}{vector}")
 }

@@ -43,7 +43,9 @@ fn not_understood(ask: &Ask) -> Vec<(Span, Message)> {
     for (kind, reason, span) in declared.chain(of_file) {
         let text = doc.slice(span);
         // of kernels and what they call others speak
-        let Some(first) = first_loop(text).filter(|_| !device.iter().any(|w| text.contains(w))) else {
+        let Some(first) =
+            doc.language().first_loop(text).filter(|_| !device.iter().any(|w| text.contains(w)))
+        else {
             continue;
         };
         if kind != RejectKind::Foreign {
@@ -75,7 +77,7 @@ fn not_understood(ask: &Ask) -> Vec<(Span, Message)> {
 
 fn add(doc: &Doc, span: Span, reason: &str, found: &mut Vec<(Span, Message)>) {
     let text = doc.slice(span);
-    if first_loop(text).is_none() {
+    if doc.language().first_loop(text).is_none() {
         return;
     }
     let first_line = text.lines().next().unwrap_or("").trim_end();
@@ -86,56 +88,4 @@ fn add(doc: &Doc, span: Span, reason: &str, found: &mut Vec<(Span, Message)>) {
         in_full(reason)
     );
     found.push((shown, Message { message, ..Message::default() }));
-}
-
-/// Where a loop's keyword occurs first, comments and literals left out.
-fn first_loop(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let at = |k: usize| bytes.get(k).copied().unwrap_or(b' ');
-    let is_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || !b.is_ascii();
-    let mut k = 0;
-    while k < bytes.len() {
-        let rest = &text[k..];
-        match at(k) {
-            b'/' if at(k + 1) == b'/' => k += rest.find('\n').unwrap_or(rest.len()),
-            b'/' if at(k + 1) == b'*' => k += rest[2..].find("*/").map_or(rest.len(), |n| n + 4),
-            quote @ (b'"' | b'\'') => {
-                k += 1;
-                while k < bytes.len() && at(k) != quote && at(k) != b'\n' {
-                    k += if at(k) == b'\\' { 2 } else { 1 };
-                }
-                k += 1;
-            }
-            b if is_word(b) => {
-                let len = rest.bytes().take_while(|b| is_word(*b)).count();
-                let behind = rest[len..].trim_start();
-                match &rest[..len] {
-                    "for" | "while" | "foreach" if behind.starts_with('(') => return Some(k),
-                    "do" if behind.starts_with('{') => return Some(k),
-                    _ => k += len,
-                }
-            }
-            _ => k += 1,
-        }
-        // what an escape ends may be half a character
-        while k < bytes.len() && !text.is_char_boundary(k) {
-            k += 1;
-        }
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::first_loop;
-
-    #[test]
-    fn words_of_comments_and_literals_are_no_loops() {
-        assert_eq!(first_loop("// options for (base)\n/* do { } */ f(\"for (;;)\", '\\'', \"\\\"\");"), None);
-        assert_eq!(first_loop("x = wait_for (3); // \u{e9}"), None);
-        assert_eq!(first_loop("/* \u{e9} */ for (;;)"), Some(9));
-        assert_eq!(first_loop("do { } while (x)"), Some(0));
-        assert_eq!(first_loop("'\\\u{e9}"), None);
-        assert_eq!(first_loop("/*"), None);
-    }
 }

@@ -13,6 +13,7 @@ use term::RejectKind;
 use crate::c::cut::Found;
 use crate::c::lex::Kind;
 use crate::c::pp::{Piece, Spliced};
+use crate::c::row::is_loop_word;
 use crate::c::unit::Walk;
 
 impl Walk<'_, '_> {
@@ -85,7 +86,7 @@ impl Walk<'_, '_> {
 
     /// Says that the loops of a function that is taken away are not read; of what runs on a device kernels speak.
     fn tell_loops(&mut self, member: Range<usize>) {
-        let first = member.clone().find(|&j| matches!(self.token(j), "for" | "while" | "do"));
+        let first = member.clone().find(|&j| is_loop_word(self.token(j)));
         let is_device = member.clone().any(|j| matches!(self.token(j), "__device__" | "__global__"));
         let ends =
             first.and_then(|j| Some((self.tokens.get(j)?.start, self.tokens.get(member.end - 1)?.end)));

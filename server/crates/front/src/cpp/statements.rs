@@ -1,9 +1,9 @@
 //! Statements that only C++ has: found by their first words, cut out whole, with the names they may declare.
 
-use super::group::Group;
 use super::plain::{Plain, MAX_NESTED, TYPE_WORDS};
 use crate::c::is_keyword;
-use crate::limits::cuda_statements::MAX_LAUNCH;
+use crate::cuda::group::Group;
+use crate::limits::cpp_statements::MAX_LAUNCH;
 
 impl<'a> Plain<'a, '_> {
     /// Index after the statement at `k`.
@@ -217,7 +217,7 @@ impl<'a> Plain<'a, '_> {
                     if self.text(j) != "::" {
                         break;
                     }
-                    let std = self.text(j - 1) == "std" && super::is_std_of_c(self.text(j + 1));
+                    let std = self.text(j - 1) == "std" && super::is_std_of_c(self.text(j + 1), self.dialect);
                     if !std {
                         why = Some("names with `::` are not followed");
                     }
@@ -242,7 +242,7 @@ impl<'a> Plain<'a, '_> {
         if !matches!(next, "=" | ";" | "," | "(" | "[" | "{") {
             return None;
         }
-        let vector = super::is_vector(self.text(j.wrapping_sub(1)));
+        let vector = super::is_vector(self.text(j.wrapping_sub(1)), self.dialect);
         if next == "{" && !vector {
             why = why.or(Some("initialisation with braces is not followed"));
         }

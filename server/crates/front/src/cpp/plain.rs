@@ -7,11 +7,12 @@ use base::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::RejectKind;
 
-use super::group::{member, Group, Member};
+use crate::c::dialect::Dialect;
 use crate::c::is_keyword;
 use crate::c::lex::Kind;
 use crate::c::pp::{Expander, PToken};
-pub(super) use crate::limits::cuda_plain::MAX_NESTED;
+use crate::cuda::group::{declared, member, Group, Member};
+pub(super) use crate::limits::cpp_plain::MAX_NESTED;
 
 /// The call that stands for a statement of C++: the gap, then the names it declares.
 pub(crate) const OPAQUE: &str = "__ww_opaque";
@@ -31,13 +32,14 @@ pub(super) const TYPE_WORDS: [&str; 10] =
 /// Takes the C++ out of an item's tokens. `is_type` knows the type names in force.
 pub(crate) fn plain(
     tokens: Vec<PToken>,
-    source: &str,
+    (source, dialect): (&str, &Dialect),
     is_type: &dyn Fn(&str) -> bool,
     expander: &mut Expander<'_>,
 ) -> Vec<PToken> {
     let mut p = Plain {
         tokens: &tokens,
         source,
+        dialect,
         is_type,
         expander,
         out: Vec::with_capacity(tokens.len()),
@@ -80,6 +82,7 @@ fn alternative(word: &str) -> &'static str {
 pub(super) struct Plain<'a, 'e> {
     pub(super) tokens: &'a [PToken],
     source: &'a str,
+    pub(super) dialect: &'a Dialect,
     is_type: &'a dyn Fn(&str) -> bool,
     expander: &'a mut Expander<'e>,
     out: Vec<PToken>,
@@ -434,7 +437,7 @@ impl<'a> Plain<'a, '_> {
             last += 2;
         }
         let name = self.text(last);
-        if last == k + 2 && self.text(k) == "std" && super::is_std_of_c(name) {
+        if last == k + 2 && self.text(k) == "std" && super::is_std_of_c(name, self.dialect) {
             return last;
         }
         if let Some(next) = self.library_call(k, last) {
@@ -480,7 +483,7 @@ impl<'a> Plain<'a, '_> {
 
     /// A group among parameters says nothing but which threads it is.
     fn group_parameter(&mut self, k: usize) -> Option<usize> {
-        let (group, name) = super::group::declared(|j| self.text(j), k)?;
+        let (group, name) = declared(|j| self.text(j), k)?;
         if !matches!(self.text(name + 1), "," | ")") {
             return None;
         }

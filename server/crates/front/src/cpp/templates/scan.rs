@@ -9,7 +9,7 @@ use super::{Bound, Head, Parameter, Use, MAX_DEPTH};
 use crate::c::is_keyword;
 use crate::c::lex::{Kind, Token};
 use crate::c::pp;
-use crate::cuda::plain::TYPE_WORDS;
+use crate::cpp::plain::TYPE_WORDS;
 
 /// The arguments between the `<` at `k` and its `>`, and the index after that.
 pub(super) fn arguments<'t>(

@@ -18,10 +18,12 @@ use term::RejectKind;
 use self::scan::{arguments, Evaluate, Scan};
 use super::plain::TYPE_WORDS;
 use crate::c::cut::Found;
+use crate::c::dialect::Dialect;
+use crate::c::known;
 use crate::c::lex::{Kind, Token};
 use crate::c::pp::{self, Macro, MacroState, PToken, Piece, Spliced};
 use crate::c::unit::Walk;
-use crate::limits::cuda_templates::{MAX_ALL, MAX_DEPTH, MAX_EACH};
+use crate::limits::cpp_templates::{MAX_ALL, MAX_DEPTH, MAX_EACH};
 
 /// What a file's function templates are instantiated with.
 #[derive(Debug, Default)]
@@ -32,6 +34,8 @@ pub(crate) struct Templates {
     /// Names of all instances.
     names: FxHashSet<Arc<str>>,
     constants: FxHashMap<Arc<str>, i128>,
+    /// Whose types they may be instantiated with.
+    dialect: Option<&'static Dialect>,
 }
 
 #[derive(Clone, Debug)]
@@ -87,8 +91,12 @@ impl Templates {
     }
 
     /// Finds templates and instances. `defines`: macros from outside.
-    pub(crate) fn find(text: &str, tokens: &[Token], defines: &[(String, String)]) -> Templates {
-        let mut out = Templates::default();
+    pub(crate) fn find(
+        (text, tokens): (&str, &[Token]),
+        dialect: &'static Dialect,
+        defines: &[(String, String)],
+    ) -> Templates {
+        let mut out = Templates { dialect: Some(dialect), ..Templates::default() };
         let word = |k: usize| tokens.get(k).and_then(|t| text.get(t.span().range())).unwrap_or("");
         if !(0..tokens.len()).any(|k| word(k) == "template") {
             return out;
@@ -189,7 +197,8 @@ impl Templates {
             }
             None => {
                 let is_type = |w: &Arc<str>| {
-                    TYPE_WORDS.contains(&&**w) || crate::c::known::type_name(w, &super::DIALECT).is_some()
+                    TYPE_WORDS.contains(&&**w)
+                        || self.dialect.is_some_and(|d| known::type_name(w, d).is_some())
                 };
                 let whole = !words.is_empty() && words.iter().all(is_type) && &*words[0] != "void";
                 whole.then(|| Bound::Type(words.iter().map(|w| &**w).collect::<Vec<_>>().join(" ")))

@@ -133,7 +133,7 @@ impl Walk<'_, '_> {
             }
             let number = env.is_enumeration(name);
             enumerated |= number;
-            if number || any && env.is_type(name, &super::DIALECT) {
+            if number || any && env.is_type(name, self.s.dialect) {
                 out.push(name.into());
             }
         }
@@ -211,7 +211,7 @@ impl Walk<'_, '_> {
         for j in k..header {
             // a group's type is known, however it is written
             if parens > 0 && j >= after && matches!(self.token(j - 1), "(" | ",") {
-                if let Some((_, name)) = super::group::declared(|j| self.token(j), j) {
+                if let Some((_, name)) = crate::cuda::group::declared(|j| self.token(j), j) {
                     after = name;
                 }
             }
@@ -226,7 +226,10 @@ impl Walk<'_, '_> {
                     seen_parens = true;
                 }
                 "operator" => why = Some("operators for types of one's own are not followed"),
-                "::" if j > k && (self.token(j - 1) != "std" || !super::is_std_of_c(self.token(j + 1))) => {
+                "::" if j > k
+                    && (self.token(j - 1) != "std"
+                        || !super::is_std_of_c(self.token(j + 1), self.s.dialect)) =>
+                {
                     why = Some("names with `::` are not followed")
                 }
                 "&" if references && parens > 0 && self.is_number_reference(j) => {}
