@@ -1,6 +1,5 @@
-//! Loops of which nothing is said unless somebody asks: they print, read input, fill a table, look for something, go through text, or are
-//! too small to matter. Hover,
-//! actions and reports answer for them like for all others; a mark, a promise or a comment makes them be spoken of.
+//! Loops of which nothing is said unless somebody asks: they print, read input, fill a table, look for something, go through text, or
+//! are too small to matter. Hover, actions and reports answer for them like for all others; a mark, a promise or a comment makes them be spoken of.
 
 use analysis::{LoopId, ObstacleKind, TroubleKind};
 use term::{Body, IntKind, Op, TermId, TypeId, TypeKind};

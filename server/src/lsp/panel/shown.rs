@@ -2,9 +2,11 @@
 //! stands.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::json;
+use tempfile::TempDir;
 use tower_lsp::ls_types as lsp;
 
 use super::{html, markdown, Part, Report};
@@ -35,8 +37,19 @@ pub async fn show(backend: &Backend, place: &Place, report: &Report, more: bool)
     let text = markdown::written(report, &place.uri);
     let name = file_name(&place.name);
     let written = tokio::task::spawn_blocking(move || write(&name, &text)).await;
-    let Ok(Ok(path)) = written else { return };
-    let Some(uri) = lsp::Uri::from_file_path(&path) else { return };
+    let path = match written {
+        Ok(Ok(path)) => path,
+        Ok(Err(why)) => return unwritten(backend, report, &why.to_string()).await,
+        Err(why) => return unwritten(backend, report, &why.to_string()).await,
+    };
+    let Some(uri) = lsp::Uri::from_file_path(&path) else {
+        return unwritten(
+            backend,
+            report,
+            &format!("{} is no place that an editor can open", path.display()),
+        )
+        .await;
+    };
     if caps.shows_documents {
         let params =
             lsp::ShowDocumentParams { uri, external: None, take_focus: Some(false), selection: None };
@@ -82,14 +95,19 @@ pub async fn ended(backend: &Backend, place: &Place, title: &str, words: &str) {
     }
 }
 
-/// Removes what was written.
-pub fn forget() {
-    let _ = fs::remove_dir_all(folder());
+/// Says that a result cannot be shown, and what to do.
+async fn unwritten(backend: &Backend, report: &Report, why: &str) {
+    let title = report.title.replace('`', "");
+    let words = format!("{title}: the result cannot be written into the folder for temporary files: {why}. Make room there, or name another folder in TMPDIR, and try again.");
+    backend.client.show_message(lsp::MessageType::ERROR, words).await;
 }
 
-/// The folder of this server's results, which only this user reads.
-fn folder() -> PathBuf {
-    std::env::temp_dir().join(format!("warpwright-results-{}", std::process::id()))
+/// The folder of this server's results, which only this user reads; made when it is first needed.
+static FOLDER: Mutex<Option<TempDir>> = Mutex::new(None);
+
+/// Removes what was written.
+pub fn forget() {
+    let _ = FOLDER.lock().unwrap_or_else(PoisonError::into_inner).take();
 }
 
 fn file_name(name: &str) -> String {
@@ -100,9 +118,12 @@ fn file_name(name: &str) -> String {
 
 /// Writes a file that editors open for reading only.
 fn write(name: &str, text: &str) -> std::io::Result<PathBuf> {
-    let folder = folder();
-    private(&folder)?;
-    let path = folder.join(name);
+    let mut folder = FOLDER.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = match &mut *folder {
+        Some(folder) => folder,
+        none => none.insert(tempfile::Builder::new().prefix("warpwright-results-").tempdir()?),
+    };
+    let path = folder.path().join(name);
     // a file that may not be written is replaced
     if path.exists() {
         fs::remove_file(&path)?;
@@ -112,15 +133,4 @@ fn write(name: &str, text: &str) -> std::io::Result<PathBuf> {
     permissions.set_readonly(true);
     fs::set_permissions(&path, permissions)?;
     Ok(path)
-}
-
-#[cfg(unix)]
-fn private(folder: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-#[cfg(not(unix))]
-fn private(folder: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(folder)
 }
