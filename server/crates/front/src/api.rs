@@ -252,6 +252,11 @@ pub struct Item {
 }
 
 impl Item {
+    /// Whether it runs on a device and nowhere else, as what one thread does.
+    pub fn is_device_only(&self) -> bool {
+        self.is_kernel || (self.is_device && !self.is_host)
+    }
+
     /// An item that declares something.
     pub(crate) fn declarations(span: Span, name: Arc<str>, body: Arc<Body>) -> Item {
         Item {

@@ -88,6 +88,11 @@ impl<'a> FunctionView<'a> {
         Span::new(span.start as usize, span.start as usize + len)
     }
 
+    /// Whether a loop around this one can run at once.
+    pub fn is_in_parallel(&self, id: LoopId) -> bool {
+        let around = std::iter::successors(self.of(id).parent, |&l| self.of(l).parent);
+        around.into_iter().any(|l| crate::lints::is_parallel(self.of(l)))
+    }
     /// Whether loops of this document can become kernels.
     pub fn can_offload(&self) -> bool {
         self.doc.language().offloads

@@ -44,7 +44,7 @@ pub fn inlay_hints(ask: &Ask, findings: &Findings, range: Span, lenses: bool) ->
             continue;
         };
         // a thread of a kernel runs its loops alone
-        let is_alone = view.item.is_kernel || (view.item.is_device && !view.item.is_host);
+        let is_alone = view.item.is_device_only();
         if is_alone || view.of(l.id).parent.is_some() || quiet(&view, l.id).is_some() {
             continue;
         }
@@ -72,25 +72,13 @@ pub fn unspoken<'f>(ask: &Ask, findings: &'f Findings) -> Vec<(&'f LoopFinding, 
     let mut out = Vec::new();
     for l in findings.loops.iter().filter(|l| !spoken.contains(&l.header)) {
         let Some(view) = findings.view(ask, l.item) else { continue };
-        let is_alone = view.item.is_kernel || (view.item.is_device && !view.item.is_host);
-        if is_alone || view.is_generated(l.id) || in_parallel(&view, l.id) {
+        let is_alone = view.item.is_device_only();
+        if is_alone || view.is_generated(l.id) || view.is_in_parallel(l.id) {
             continue;
         }
         out.push((l, format!("{}: {}", view.loop_name(l.id), label(&view, l.id))));
     }
     out
-}
-
-/// Whether a loop around it runs at once.
-fn in_parallel(view: &FunctionView, id: LoopId) -> bool {
-    let mut at = view.of(id).parent;
-    while let Some(up) = at {
-        if crate::lints::is_parallel(view.of(up)) {
-            return true;
-        }
-        at = view.of(up).parent;
-    }
-    false
 }
 
 /// Behind the last character of a line that is no blank.

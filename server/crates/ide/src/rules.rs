@@ -376,10 +376,7 @@ fn functions_verified(
         let body = &doc.unit().items[item].body;
         body.walk(body.root).any(|t| *body.op(t) == Op::Launch)
     };
-    let device = |item: usize| {
-        let i = &doc.unit().items[item];
-        i.is_kernel || (i.is_device && !i.is_host)
-    };
+    let device = |item: usize| doc.unit().items[item].is_device_only();
     let mut items: Vec<usize> = done.applications.iter().map(|(k, _)| *k).filter(|&k| !device(k)).collect();
     if done.applications.iter().any(|(k, _)| device(*k)) && doc.language().kernels {
         let hosts = (0..doc.unit().items.len()).filter(|&k| !device(k) && launches(k));

@@ -165,7 +165,7 @@ pub(crate) fn say(view: &FunctionView) -> Vec<LoopMessage> {
         let body = &view.item.body;
         let drives = body.walk(at.facts.term).any(|t| matches!(body.op(t), term::Op::Launch));
         // a thread of a kernel runs its loops alone
-        let alone = view.item.is_kernel || (view.item.is_device && !view.item.is_host);
+        let alone = view.item.is_device_only();
         for lint in lints() {
             let (find, no_news) = match lint.find {
                 Find::Loop(find) => (find, false),

@@ -4,7 +4,6 @@ use analysis::{Dependence, DependenceKind, LoopId, Param, Witness};
 use term::{Op, SymbolId, TermId};
 
 use crate::function_view::FunctionView;
-use crate::lints::is_parallel;
 
 /// `flow`, `anti`, `output`.
 pub(crate) fn kind_name(kind: DependenceKind) -> &'static str {
@@ -160,9 +159,7 @@ fn is_read_after(view: &FunctionView, id: LoopId, d: &Dependence) -> bool {
 
 /// Whether a loop around this one, or in it, can run on the GPU.
 fn has_parallel_around(view: &FunctionView, id: LoopId) -> bool {
-    let around = std::iter::successors(view.of(id).parent, |&l| view.of(l).parent);
-    around.into_iter().any(|l| is_parallel(view.of(l)))
-        || !crate::lints::parallel_inside(&view.facts, id).is_empty()
+    view.is_in_parallel(id) || !crate::lints::parallel_inside(&view.facts, id).is_empty()
 }
 
 /// What would remove one of a loop's dependences: a sentence.
