@@ -147,12 +147,10 @@ fn assignment(body: &Body, t: TermId, place: TermId, value: TermId) -> Option<Up
         Op::Call => {
             let a = body.args(value);
             let f = body.as_symbol(*a.first()?)?;
-            let name = &*body.symbols[f].name;
-            let of_cpp = body.library.contains(&f) && matches!(name, "min" | "max");
-            if a.len() != 3 || !of_cpp && !is_pure_callee(body, f) {
+            if a.len() != 3 || !is_pure_callee(body, f) {
                 return None;
             }
-            let op = match name {
+            let op = match &*body.symbols[f].name {
                 "fmin" | "fminf" | "min" => ReductionOp::Min,
                 "fmax" | "fmaxf" | "max" => ReductionOp::Max,
                 _ => return None,

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, Promised, Storage, SymbolId, TermId, TypeKind};
 
-use crate::flow::library::{library_effect, LibraryEffect, LibraryResult};
+use crate::flow::library::{library_effect, only_computes, LibraryEffect, LibraryResult};
 use crate::flow::parts::{owner, written_part};
 use crate::{ObstacleKind, Summary, Through, TroubleKind};
 
@@ -498,9 +498,9 @@ fn globals(body: &Body) -> FxHashMap<&str, SymbolId> {
     out
 }
 
-/// Whether a called function is known to be pure: an intrinsic that this file does not define otherwise.
+/// Whether a called function is known to be pure: one of the library's that this file does not define otherwise.
 pub(crate) fn is_pure_callee(body: &Body, f: SymbolId) -> bool {
-    body.library.contains(&f) && term::intrinsic(&body.symbols[f].name).is_some()
+    body.library.contains(&f) && only_computes(&body.symbols[f].name)
 }
 
 /// Whether a loop's condition compares a variable that the loop declares with something else: that it is false behind the

@@ -32,9 +32,14 @@ pub(crate) enum LibraryResult {
 const ALL_AFTER_0: u32 = !1;
 const ALL_AFTER_1: u32 = !3;
 
+/// Whether a library function only computes a number from numbers. `min` and `max` are CUDA's own, and `std::`'s; C has none.
+pub(crate) fn only_computes(name: &str) -> bool {
+    term::intrinsic(name).is_some() || matches!(name, "min" | "max")
+}
+
 /// The effect of a library function; `None`: nothing is known.
 pub(crate) fn library_effect(name: &str) -> Option<LibraryEffect> {
-    if term::intrinsic(name).is_some() {
+    if only_computes(name) {
         return Some(LibraryEffect::default());
     }
     let memory = |reads, writes| LibraryEffect { reads, writes, ..LibraryEffect::default() };
@@ -42,8 +47,6 @@ pub(crate) fn library_effect(name: &str) -> Option<LibraryEffect> {
     let fresh = |e: LibraryEffect| LibraryEffect { returns: LibraryResult::Fresh, ..e };
     let trouble = |k| LibraryEffect { trouble: Some(k), ..LibraryEffect::default() };
     Some(match name {
-        // CUDA's own, and `std::`'s; C has none.
-        "min" | "max" => LibraryEffect::default(),
         // 7.24, strings and memory.
         "memcpy" | "memmove" | "strcpy" | "strncpy" => first(memory(0b10, 0b01)),
         "strcat" | "strncat" => first(memory(0b11, 0b01)),

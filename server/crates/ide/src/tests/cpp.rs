@@ -194,3 +194,18 @@ void copies(double *a, int n)
     "#]]
     .assert_eq(&said);
 }
+
+#[test]
+fn what_the_library_computes_may_be_turned_around() {
+    let code = "#include <algorithm>\nvoid clip(float *a, int n, float top)\n{\n    for (int i = 0; i < n; i++)\n        a[i] = std::min(a[i], top);\n}\n";
+    let text = text::Text::new(code).expect("a small text");
+    let doc = Doc::open(Language::Cpp, "host.cpp", text, Options::default());
+    let findings = full(&doc);
+    let done =
+        crate::transform(&crate::Ask::thorough(&doc), &findings, &crate::Which::Line(4), "reverse", "");
+    let text = done.expect("it is reversed").text;
+    assert!(
+        text.contains("for (int i = n - 1; i >= 0; i--)") && text.contains("std::min(a[i], top)"),
+        "{text}"
+    );
+}
