@@ -138,6 +138,10 @@ async function offloadStory({ page, folder }) {
   await kernel.waitFor();
   const name = (await kernel.innerText()).trim();
   step(`the action made ${name}`);
+  // who opens it before that has it where it was opened
+  const beside = page.locator(".editor-group-container").nth(1);
+  await beside.locator(".tab", { hasText: name }).first().waitFor();
+  step("the kernel was opened beside the C file");
   await open(page, name);
   await page.locator(".view-line", { hasText: "__global__" }).first().waitFor();
   step("the new file holds a kernel");
@@ -147,9 +151,6 @@ async function offloadStory({ page, folder }) {
   const original = readFileSync(join(options.project, "loops.c"), "utf8");
   await until("both files are saved", () => read(folder, name).includes("__global__") && read(folder, "loops.c") !== original);
   step("both files are on the disk, and the C file changed");
-  const beside = page.locator(".editor-group-container").nth(1);
-  await beside.locator(".tab", { hasText: name }).first().waitFor();
-  step("the kernel was opened beside the C file");
   await page.keyboard.press("Control+2");
   await palette(page, "View: Close All Editors in Group");
   await page.keyboard.press("Enter");

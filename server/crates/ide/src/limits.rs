@@ -134,6 +134,12 @@ pub(crate) mod repairs_trial {
     pub(crate) const MAX_THREADS: u64 = 1 << 20;
 }
 
+/// Of `region_plan`.
+pub(crate) mod region_plan {
+    /// Steps for the plan of one region, in all the forms in which it is tried: those of a long file on save, three times.
+    pub(crate) const STEPS: u64 = 18_000_000;
+}
+
 /// Of `rules`.
 pub(crate) mod rules {
     /// Steps for all functions of a file: rules compared with places, what conditions ask of the analysis, text read again.

@@ -85,6 +85,8 @@ pub(crate) enum NoKernel {
     /// It is no kernel, and the nests in it cannot share their data on the device: why, in words of the function as its offload
     /// reads it.
     Together(String),
+    /// With the functions that it calls it is longer than is followed.
+    TooLong,
     /// Analysis cannot describe what a kernel needs to know; the first obstacle, and arrays whose sizes would settle it.
     Obstacle(Option<Obstacle>, Vec<SymbolId>),
     /// Code generation has no way to write it.
@@ -376,6 +378,9 @@ impl NoKernel {
                 "No kernel is made, because this program has its own `{own}`, and host code needs the library's. Give it another name."
             ),
             NoKernel::Together(words) => words.clone(),
+            NoKernel::TooLong => {
+                "No kernels are made of the nests in it: with the functions that it calls it is longer than is analyzed together.".to_owned()
+            }
             NoKernel::Obstacle(first, arrays) => {
                 let sizes = promises::sizes(view, view.of(id).term, arrays);
                 format!("{}{sizes}", obstacle(view, first.as_ref()))
@@ -407,6 +412,7 @@ impl NoKernel {
             NoKernel::Region => Some("in a parallel region".to_owned()),
             NoKernel::OwnLibrary(own) => Some(format!("own {own}")),
             NoKernel::Together(_) => Some("data between its nests".to_owned()),
+            NoKernel::TooLong => Some("length".to_owned()),
             NoKernel::Obstacle(first, _) => Some(match first {
                 Some(first) => words::obstacle_label(view, first),
                 None => "memory it uses".to_owned(),

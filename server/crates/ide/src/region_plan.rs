@@ -10,6 +10,7 @@ use rustc_hash::FxHashSet;
 use term::{Body, Op, Origin, SymbolId, TermId};
 
 use crate::function_view::FunctionView;
+use crate::limits::region_plan::STEPS;
 use crate::lints::is_parallel;
 use crate::memo::FunctionFacts;
 use crate::plans::{input, surroundings_allow, Back, NoKernel, OffloadSite};
@@ -30,7 +31,8 @@ pub(crate) fn with_region<R>(
     let (body, program) = (view.body(), view.doc.program());
     let unknown = FileArrays::default();
     let file = crate::file_arrays::of(view.doc, cancel, counted).unwrap_or(&unknown);
-    let at = Asked { site, file, cancel, counted };
+    let (before, too_long) = (counted.get(), Cell::new(false));
+    let at = Asked { site, file, cancel, counted, before, too_long: &too_long };
     let own = at.nests(view, statements);
     let kernels: Vec<TermId> = own.kernels.iter().map(|n| view.of(n.0).term).collect();
     let mut then = Some(then);
@@ -63,9 +65,22 @@ struct Asked<'a> {
     file: &'a FileArrays,
     cancel: &'a CancelToken,
     counted: &'a Cell<u64>,
+    /// Steps counted before the first of this question.
+    before: u64,
+    /// Whether a function as it was written for the offload is longer than is analyzed to its end.
+    too_long: &'a Cell<bool>,
 }
 
 impl Asked<'_> {
+    fn count(&self, steps: u64) {
+        self.counted.set(self.counted.get().saturating_add(steps));
+    }
+
+    /// Whether nothing more is tried.
+    fn gives_up(&self) -> bool {
+        self.too_long.get() || self.counted.get() - self.before > STEPS
+    }
+
     /// Shows the plan with nests in rounds, if there is such a one, else without.
     fn rounds_or_not<R, F: FnOnce(&codegen::RegionPlan, &FunctionView) -> R>(
         &self,
@@ -78,9 +93,12 @@ impl Asked<'_> {
         let kernels: Vec<TermId> = own.kernels.iter().map(|n| view.of(n.0).term).collect();
         let program = view.doc.program();
         for joined in [true, false] {
+            if self.gives_up() {
+                return Err(Some(NoKernel::TooLong));
+            }
             let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, self.cancel.clone());
             let rounds = analysis::region_in_rounds(written, program, &view.facts, &kernels, joined, &budget);
-            self.counted.set(self.counted.get() + budget.taken());
+            self.count(budget.taken());
             let Some(rounds) = rounds else { continue };
             let made = self.with_view(view, &rounds, |view| {
                 let own = self.nests(view, &rounds.statements);
@@ -105,9 +123,12 @@ impl Asked<'_> {
         let mut refused = None;
         let only: Vec<LoopId> = own.kernels.iter().map(|n| n.0).collect();
         for nests in [&own.all, &only] {
+            if self.gives_up() {
+                return Err(Some(NoKernel::TooLong));
+            }
             let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, self.cancel.clone());
             let alone = analysis::region_alone(written, &view.facts, nests, &budget);
-            self.counted.set(self.counted.get() + budget.taken());
+            self.count(budget.taken());
             let Some(alone) = alone else { break };
             let made = self.with_view(view, &alone, |view| {
                 let own = self.nests(view, &alone.statements);
@@ -134,7 +155,7 @@ impl Asked<'_> {
         let mut out = Nests::default();
         let mut stack: Vec<TermId> = statements.iter().rev().copied().collect();
         while let Some(t) = stack.pop() {
-            if self.cancel.is_cancelled() {
+            if self.cancel.is_cancelled() || self.gives_up() {
                 break;
             }
             let id = view.facts.of_term(t);
@@ -144,7 +165,7 @@ impl Asked<'_> {
                 let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, self.cancel.clone());
                 let site = OffloadSite { unnamed: true, ..Default::default() };
                 let offload = analysis::offload(body, program, &view.facts, id, collapse, &budget);
-                self.counted.set(self.counted.get() + budget.taken() + body.walk(t).count() as u64);
+                self.count(budget.taken() + body.walk(t).count() as u64);
                 if let Ok(offload) = offload {
                     let offload = self.among(view, id, collapse, offload);
                     if codegen::plan(&input(view, &offload, "", &site)).is_ok() {
@@ -179,7 +200,7 @@ impl Asked<'_> {
         }
         let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, self.cancel.clone());
         let offload = analysis::offload_among(body, program, &view.facts, id, collapse, &budget);
-        self.counted.set(self.counted.get() + budget.taken());
+        self.count(budget.taken());
         offload.unwrap_or(alone)
     }
 
@@ -193,7 +214,10 @@ impl Asked<'_> {
         let item = front::Item { body: Arc::new(written.body.clone()), ..view.item.clone() };
         let budget = Budget::with_cancel(u64::MAX, self.cancel.clone());
         let facts = analysis::analyze(&item.body, view.doc.program(), analysis::SAVE, &budget);
-        self.counted.set(self.counted.get() + budget.taken());
+        self.count(budget.taken() + facts.steps);
+        if facts.steps >= analysis::SAVE.function {
+            self.too_long.set(true);
+        }
         then(&FunctionView::made(view.ask, &item, FunctionFacts::new(facts)))
     }
 
@@ -209,6 +233,9 @@ impl Asked<'_> {
         let Some(first) = nests.first().map(|n| n.0) else { return Err(None) };
         if cancel.is_cancelled() {
             return Err(Some(NoKernel::Cancelled));
+        }
+        if self.gives_up() {
+            return Err(Some(NoKernel::TooLong));
         }
         let is_kernel = |&t: &TermId| nests.iter().any(|n| view.of(n.0).term == t);
         if statements.len() == 1 && statements.iter().all(is_kernel) {

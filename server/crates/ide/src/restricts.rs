@@ -1,18 +1,25 @@
-//! `restrict` as advice: which pointers of a loop, declared so, would take away that two of them may overlap. This is tried on the
-//! text before it is said: a pointer that is loaded, or that another parameter leads to, gains nothing by it.
+//! `restrict` as advice: which pointers of a loop, declared so, would make it parallel. This is tried on the text before it is
+//! said: a pointer that is loaded, or that another parameter leads to, gains nothing by it.
+
+use std::collections::BTreeSet;
 
 use analysis::{LoopId, Object, Obstacle, ObstacleKind};
-use term::{Body, Storage, SymbolId};
+use term::{Storage, SymbolId};
 use text::{Edit, EditSet};
 
 use crate::function_view::FunctionView;
 use crate::promises::tried;
 use crate::{words, Tier};
 
-/// The parameters to declare `restrict`, so that the first obstacle of a loop, an overlap, is none any more. Nothing while nobody
-/// has time to try it.
+/// Tries of one pointer alone; then all are tried together.
+const MOST_SINGLE: usize = 3;
+
+/// The parameters to declare `restrict`, so that the loop is parallel: this was tried. Nothing where something else than overlaps is
+/// in its way, and nothing while nobody has time to try it.
 pub(crate) fn helping(view: &FunctionView, id: LoopId) -> Vec<SymbolId> {
-    let Some(Obstacle { kind: ObstacleKind::MayAlias(a, b), .. }) = words::told(view, id).first() else {
+    let told = words::told(view, id);
+    let pairs = || told.iter().map(|o| overlap(o));
+    let Some(pairs) = pairs().collect::<Option<Vec<_>>>().filter(|p| !p.is_empty()) else {
         return Vec::new();
     };
     if let Some(known) = view.plans.restricts(view.surroundings(), id) {
@@ -21,26 +28,23 @@ pub(crate) fn helping(view: &FunctionView, id: LoopId) -> Vec<SymbolId> {
     if view.ask.tier < Tier::Full || view.is_spent() || !view.can_offload() {
         return Vec::new();
     }
-    let edits: Vec<(SymbolId, Edit)> =
-        [a, b].into_iter().filter_map(|o| Some((o.symbol, edit(view, o)?))).collect();
+    let mut edits: Vec<(SymbolId, Edit)> = Vec::new();
+    for o in pairs.iter().flatten() {
+        if !edits.iter().any(|(s, _)| *s == o.symbol) {
+            edits.extend(edit(view, o).map(|e| (o.symbol, e)));
+        }
+    }
     // one alone is the smaller promise
-    let mut ways: Vec<Vec<(SymbolId, Edit)>> = edits.iter().map(|e| vec![e.clone()]).collect();
-    if edits.len() == 2 {
+    let mut ways: Vec<Vec<(SymbolId, Edit)>> =
+        edits.iter().take(MOST_SINGLE).map(|e| vec![e.clone()]).collect();
+    if edits.len() >= 2 {
         ways.push(edits);
     }
     let mut found = Vec::new();
     for way in ways {
         let (symbols, edits): (Vec<SymbolId>, Vec<Edit>) = way.into_iter().unzip();
         let Ok(edits) = EditSet::new(edits) else { continue };
-        let names = names(view.body(), a, b);
-        let helps = tried(view, &edits, |facts, body| {
-            let is_it = |o: &Obstacle| match &o.kind {
-                ObstacleKind::MayAlias(a, b) => self::names(body, a, b) == names,
-                _ => false,
-            };
-            facts.loops.get(id).is_some_and(|l| !l.obstacles.iter().any(is_it))
-        });
-        match helps {
+        match tried(view, &edits, |facts, _| facts.loops.get(id).is_some_and(crate::lints::is_parallel)) {
             Some(true) => {
                 found = symbols;
                 break;
@@ -53,11 +57,12 @@ pub(crate) fn helping(view: &FunctionView, id: LoopId) -> Vec<SymbolId> {
     found
 }
 
-/// What two objects are called, whichever comes first.
-fn names(body: &Body, a: &Object, b: &Object) -> [(String, usize); 2] {
-    let mut both = [a, b].map(|o| (body.symbols[o.symbol].name.to_string(), o.fields.len()));
-    both.sort();
-    both
+/// The two objects that may overlap.
+fn overlap(o: &Obstacle) -> Option<[&Object; 2]> {
+    match &o.kind {
+        ObstacleKind::MayAlias(a, b) => Some([a, b]),
+        _ => None,
+    }
 }
 
 /// `restrict` in the declaration of a parameter: `float *restrict a`, `float a[restrict]`.
@@ -79,17 +84,24 @@ fn edit(view: &FunctionView, of: &Object) -> Option<Edit> {
 
 /// The advice in a sentence; nothing where none helps.
 pub(crate) fn words(view: &FunctionView, id: LoopId) -> String {
-    let Some(Obstacle { kind: ObstacleKind::MayAlias(a, b), .. }) = words::told(view, id).first() else {
-        return String::new();
-    };
-    let (first, second) = (view.object(a), view.object(b));
     let found = helping(view, id);
-    match found.as_slice() {
-        [] => String::new(),
-        [one] => {
-            let other = if *one == a.symbol { second } else { first };
-            format!("Declare `{}` `restrict` if it never overlaps `{other}`.", view.symbol(*one))
-        }
-        _ => format!("Declare `{first}` and `{second}` `restrict` if they never overlap."),
-    }
+    let names: Vec<String> = found.iter().map(|&s| format!("`{}`", view.symbol(s))).collect();
+    let all = words::list(&names);
+    let [one] = found.as_slice() else {
+        return if found.is_empty() {
+            String::new()
+        } else {
+            format!("Declare {all} `restrict` if they never overlap.")
+        };
+    };
+    let others: BTreeSet<String> = words::told(view, id)
+        .into_iter()
+        .filter_map(overlap)
+        .filter(|pair| pair.iter().any(|o| o.symbol == *one))
+        .flatten()
+        .filter(|o| o.symbol != *one)
+        .map(|o| format!("`{}`", view.object(o)))
+        .collect();
+    let others: Vec<String> = others.into_iter().collect();
+    format!("Declare {all} `restrict` if it never overlaps {}.", words::list(&others))
 }

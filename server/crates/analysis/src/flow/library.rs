@@ -81,7 +81,10 @@ pub(crate) fn library_effect(name: &str) -> Option<LibraryEffect> {
         "printf" | "fprintf" | "puts" | "putchar" | "fputs" | "fputc" | "putc" | "getchar" | "fgetc"
         | "getc" | "scanf" | "fscanf" | "fclose" | "fflush" | "fseek" | "ftell" | "feof" | "ferror"
         | "remove" | "rename" | "fread" | "fwrite" | "fgets" | "perror" | "rewind" | "clearerr"
-        | "system" | "usleep" => trouble(TroubleKind::Ordered),
+        | "system" | "usleep" | "sleep" | "nanosleep" | "pclose" | "unlink" | "mkdir" => {
+            trouble(TroubleKind::Ordered)
+        }
+        "fopen" | "freopen" | "fdopen" | "tmpfile" | "popen" => fresh(trouble(TroubleKind::Ordered)),
         // These keep something from one call to the next, or ask the world.
         "rand"
         | "srand"

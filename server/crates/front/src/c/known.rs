@@ -182,7 +182,7 @@ pub(crate) fn function(name: &str, dialect: &Dialect) -> Option<KnownResult> {
     use KnownResult::*;
     Some(match name {
         "malloc" | "calloc" | "realloc" | "aligned_alloc" | "memcpy" | "memmove" | "memset" | "memchr"
-        | "alloca" | "bsearch" => Pointer,
+        | "alloca" | "bsearch" | "fopen" | "freopen" | "fdopen" | "tmpfile" | "popen" => Pointer,
         "free" | "exit" | "abort" | "_Exit" | "qsort" | "srand" | "perror" | "rewind" | "clearerr"
         | "srand48" | "assert" => Void,
         "printf" | "fprintf" | "sprintf" | "snprintf" | "puts" | "putchar" | "fputs" | "fputc" | "putc"
@@ -190,7 +190,10 @@ pub(crate) fn function(name: &str, dialect: &Dialect) -> Option<KnownResult> {
         | "feof" | "ferror" | "remove" | "rename" | "atexit" | "system" | "rand" | "atoi" | "strcmp"
         | "strncmp" | "memcmp" | "strcoll" | "isalpha" | "isdigit" | "isalnum" | "isspace" | "isupper"
         | "islower" | "ispunct" | "isprint" | "isxdigit" | "toupper" | "tolower" | "posix_memalign"
-        | "gettimeofday" | "clock_gettime" | "usleep" => Int(IntKind::Int),
+        | "gettimeofday" | "clock_gettime" | "usleep" | "nanosleep" | "pclose" | "unlink" | "mkdir" => {
+            Int(IntKind::Int)
+        }
+        "sleep" => Int(IntKind::UInt),
         "atol" | "strtol" | "ftell" | "clock" | "time" | "random" | "lrand48" => Int(IntKind::Long),
         "atoll" | "strtoll" => Int(IntKind::LongLong),
         "strtoul" | "strlen" | "strnlen" | "strspn" | "strcspn" | "fread" | "fwrite" | "strftime" => {

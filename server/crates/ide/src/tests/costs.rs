@@ -36,6 +36,30 @@ fn plans_are_made_once_and_within_the_steps_of_a_function() {
     assert_eq!(spent(&asked(&ask)), first);
 }
 
+/// A time loop whose calls, written out, are longer than is analyzed to its end: one look at that, and not one for each form in which
+/// its nests might share their data.
+#[test]
+fn regions_that_are_too_long_are_given_up_at_once() {
+    let nests: String = (0..30)
+        .map(|k| {
+            format!("    for (int i = {k}; i < n; i++)\n        for (int j = 0; j < m; j++)\n            for (int k = 0; k < 9; k++)\n                c[i][j] += a[i][k + {k}] * b[k][j];\n")
+        })
+        .collect();
+    let calls: String =
+        (0..14).map(|k| format!("        step(n - {k}, m, a, b, {});\n", ["c", "d"][k % 2])).collect();
+    let text = format!("static void step(int n, int m, double a[n][m], double b[n][m], double c[n][m])\n{{\n{nests}}}\nvoid run(int n, int m, int steps, double a[n][m], double b[n][m], double c[n][m], double d[n][m])\n{{\n    for (int t = 0; t < steps; t++) {{\n{calls}    }}\n}}\n");
+    let doc = open(&text);
+    let ask = Ask::new(&doc, &Memo::new(), Tier::Full, &CancelToken::new());
+    let findings = asked(&ask);
+    let time = findings.loops.last().expect("the time loop");
+    let run = findings.view(&ask, time.item).expect("a function with a loop");
+    let planned = run.planned(time.id);
+    assert!(planned.obstacle().is_some(), "{planned:?}");
+    let most = analysis::SAVE.function + 2 * analysis::OFFLOAD_STEPS;
+    let spent = run.plans.spent();
+    assert!(spent >= analysis::SAVE.function && spent <= most, "{spent} of {most}");
+}
+
 /// While the user types only what is quickly planned is; who asks what can be done at one loop has that one planned.
 #[test]
 fn little_is_planned_while_typing_and_for_a_list_only_what_it_is_of() {

@@ -126,7 +126,7 @@ fn indirect_subscript() {
     check(
         "void f(int n, const int *restrict idx, int *restrict a) {\n    for (int i = 0; i < n; i++)\n        a[idx[i]] = i;\n}\n",
         expect![[r#"
-            2:5 information[unknown-loop] Unknown whether loop iterations are independent: the subscript `idx[i]` on line 3 comes out of memory and may have the same value twice. It would be parallel if no two iterations have the same `idx[i]`; that cannot be seen from the text. If you know that it does no harm, promise so in a comment before the loop: `// warpwright: assume(injective(idx))`.
+            2:5 information[unknown-loop] Unknown whether loop iterations are independent: the subscript `idx[i]` on line 3 comes out of memory and may have the same value twice. If you know that it does no harm, promise so in a comment before the loop: `// warpwright: assume(injective(idx))`.
               3:11 The subscript `idx[i]` on line 3 comes out of memory and may have the same value twice
         "#]],
     );
@@ -159,7 +159,7 @@ fn list_traversal() {
     check(
         "struct node { struct node *next; int value; };\nvoid f(struct node *p, int *a) {\n    while (p) {\n        a[p->value] = 0;\n        p = p->next;\n    }\n}\n",
         expect![[r#"
-            3:5 information[unknown-loop] Unknown whether loop iterations are independent: the `while` loop on line 3 does not count, so its number of iterations is not known beforehand. Write it as `for (i = a; i < b; i += c)`, with `a`, `b` and `c` fixed during the loop.
+            3:5 information[unknown-loop] Unknown whether loop iterations are independent: the `while` loop on line 3 does not count, so its number of iterations is not known beforehand.
         "#]],
     );
 }
@@ -172,7 +172,7 @@ fn marked() {
             3:5 error[marked-sequential] Marked for the GPU, but must not be offloaded. Loop is sequential: iteration i=1 writes a[1] on line 4, iteration i=2 reads it on line 4, for n=3 (flow dependence on `a`, distance 1). This is a recurrence: compute `a` from values that are there before the loop, or write it as a scan. Or remove the mark.
               4:9 writes here, in an earlier iteration
               4:16 reads here, in a later iteration
-            6:5 warning[marked-unknown] Marked for the GPU, but not offloaded. Unknown whether loop iterations are independent: the subscript `i * i` on line 7 is not a sum of loop indices with constant factors. Write the subscript as `a*i + b`, or use an array of more dimensions.
+            6:5 warning[marked-unknown] Marked for the GPU, but not offloaded. Unknown whether loop iterations are independent: the subscript `i * i` on line 7 is not a sum of loop indices with constant factors.
               7:11 The subscript `i * i` on line 7 is not a sum of loop indices with constant factors
             9:5 hint[parallel-loop] Can run on the GPU: the iterations of loop `i` can be executed independently. Marked: apply "Offload to GPU" to rewrite it.
         "#]],

@@ -116,7 +116,7 @@ fn what_is_not_proved_is_refused() {
     refused(&marked("", "int n, int *a", "a[i] = a[i + 1];"), "anti dependence");
     refused(
         &marked("", "int n, int *restrict a, const int *restrict b", "a[b[i] & 7] = 1;"),
-        "cannot be seen from the text",
+        "may have the same value twice",
     );
     refused(&marked("", "int n, int *a", "if (a[i] > 2) a[i ^ 3] = a[i ^ 3];"), "depends on data");
     refused(

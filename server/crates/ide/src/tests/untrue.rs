@@ -101,6 +101,35 @@ fn restrict_is_advised_where_it_helps() {
     assert!(!all.contains("`restrict`"), "{all}");
     let all = said("void f(int n, const int *idx, const float *a, float *b) {\n    for (int i = 0; i < n; i++)\n        b[i] = a[idx[i]];\n}\n");
     assert!(all.contains("Declare `") && all.contains("`restrict` if it never overlaps"), "{all}");
+    // with it the loop would still not be parallel
+    let all = said("void f(int n, int *head, int *next, const int *row) {\n    for (int i = 0; i < n; i++) {\n        int k = row[i];\n        next[i] = head[k];\n        head[k] = i;\n    }\n}\n");
+    assert!(all.contains("may overlap") && !all.contains("`restrict`"), "{all}");
+    // one alone is not enough
+    let all = said("void f(int n, const int *p, const int *r, const int *restrict q, int *a, int *b) {\n    for (int i = 0; i < n; i++) {\n        a[i] = p[q[i]];\n        b[i] = r[q[i]];\n    }\n}\n");
+    assert!(all.contains(" `restrict` if they never overlap."), "{all}");
+}
+
+#[test]
+fn a_loop_is_not_said_to_be_parallel_under_a_condition_that_is_not_enough() {
+    // that no element of `idx` stands there twice does not tell `b[idx[i]]` from `b[i]`
+    let all = said("void f(int n, int *b, const int *restrict idx) {\n    for (int i = 0; i < n; i++)\n        b[idx[i]] = b[i];\n}\n");
+    assert!(all.contains("comes out of memory") && !all.contains("would be parallel"), "{all}");
+    assert!(!all.contains("assume("), "{all}");
+}
+
+#[test]
+fn what_cannot_be_written_otherwise_is_not_asked_for() {
+    let list = "struct node { struct node *next; int value; };\nvoid clear(struct node *p) {\n    while (p) {\n        p->value = 0;\n        p = p->next;\n    }\n}\n";
+    let all = said(list);
+    assert!(all.contains("does not count") && !all.contains("Write it as"), "{all}");
+    // a pointer that is set to another place is no subscript
+    let text = "#include <string.h>\n#include <stdlib.h>\nvoid f(int n, char *s, int *restrict out) {\n    for (int i = 0; i < n; i++) {\n        out[i] = atoi(s);\n        s = strchr(s, ',') + 1;\n    }\n}\n";
+    let all = said(text);
+    assert!(all.contains("where `s` points") && !all.contains("Use `s` as an array"), "{all}");
+    // one of two things that stand in the way
+    let two = "int f(int); int g(int);\nvoid h(int n, int *restrict a) {\n    for (int i = 0; i < n; i++)\n        a[i] = f(i) + g(i);\n}\n";
+    let all = said(two);
+    assert!(all.contains("Also, `g`") && !all.contains("Write what `f` computes"), "{all}");
 }
 
 #[test]

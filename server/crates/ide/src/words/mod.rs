@@ -190,8 +190,9 @@ pub(crate) fn unknown(view: &FunctionView, id: LoopId) -> String {
     text
 }
 
-/// The obstacles of a loop as they are told: what was not understood first, for others follow from it. That the index or the bound
-/// changes is said only where no such place may be what changes it.
+/// The obstacles of a loop as they are told: what was not understood first, for others follow from it, and that arrays may overlap last,
+/// for it is often what another obstacle leaves open. That the index or the bound changes is said only where no such place may be what
+/// changes it.
 pub(crate) fn told<'v>(view: &'v FunctionView, id: LoopId) -> Vec<&'v Obstacle> {
     let not_read = |o: &Obstacle| o.kind == ObstacleKind::NotUnderstood;
     let follows = |o: &Obstacle| {
@@ -201,14 +202,20 @@ pub(crate) fn told<'v>(view: &'v FunctionView, id: LoopId) -> Vec<&'v Obstacle> 
     let all = &view.of(id).obstacles;
     let any = all.iter().any(not_read);
     let mut out: Vec<&Obstacle> = all.iter().filter(|o| !(any && follows(o))).collect();
-    out.sort_by_key(|o| !not_read(o));
+    out.sort_by_key(|o| (!not_read(o), matches!(o.kind, ObstacleKind::MayAlias(..))));
     out
 }
 
-/// What would settle an unknown loop, in sentences.
+/// What would settle an unknown loop, in sentences. A change of the text is advised where nothing else is in the loop's way.
 pub(crate) fn remedy_of_unknown(view: &FunctionView, id: LoopId) -> String {
-    let Some(&first) = told(view, id).first() else { return String::new() };
-    let parts = [obstacle(view, first).remedy, restricts::words(view, id), promise_hint(view, id)];
+    let told = told(view, id);
+    let Some(&first) = told.first() else { return String::new() };
+    let self::obstacles::ObstacleWords { kind, remedy, .. } = obstacle(view, first);
+    let always = matches!(kind, "undeclared" | "unknown-rows" | "budget");
+    let alone =
+        || view.of(id).dependences.is_empty() && told.iter().all(|o| obstacle(view, o).remedy == remedy);
+    let remedy = if always || alone() { remedy } else { String::new() };
+    let parts = [remedy, restricts::words(view, id), promise_hint(view, id)];
     let said: Vec<&str> = parts.iter().map(|p| p.trim()).filter(|p| !p.is_empty()).collect();
     said.join(" ")
 }

@@ -82,6 +82,24 @@ fn is_fixed(view: &FunctionView, condition: TermId) -> bool {
     })
 }
 
+/// Whether a pointer is moved, and by numbers alone: `p++`, `p += n`, `p = p + n`. One that is set to another place, or loaded, is not
+/// a subscript in another form.
+fn only_walks(view: &FunctionView, pointer: SymbolId) -> bool {
+    let body = view.body();
+    let moves = |t: TermId| match (body.op(t), body.args(t)) {
+        (Op::Step { .. }, &[place]) if body.as_symbol(place) == Some(pointer) => Some(true),
+        (Op::Compound(_), &[place, _]) if body.as_symbol(place) == Some(pointer) => Some(true),
+        (Op::Assign, &[place, value]) if body.as_symbol(place) == Some(pointer) => Some(matches!(
+            (body.op(value), body.args(value)),
+            (Op::Binary(_), &[from, _]) if body.as_symbol(from) == Some(pointer)
+        )),
+        _ => None,
+    };
+    let inside = body.loops(body.root).flat_map(|l| body.walk(l)).filter_map(moves);
+    let all: Vec<bool> = inside.collect();
+    !all.is_empty() && all.iter().all(|walk| *walk)
+}
+
 /// That a declaration which decides is missing: of a name, or of the lengths of an array's rows.
 fn missing(view: &FunctionView, o: &Obstacle) -> Option<ObstacleWords> {
     let (body, line) = (view.body(), view.line(o.term));
@@ -240,9 +258,8 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                         false => "comes out of memory",
                     }
                 ),
-                &format!(
-                    "It would be parallel if no two iterations have the same `{subscript}`; that cannot be seen from the text."
-                ),
+                // what would help is tried: see `promises`
+                "",
             )
         }
         ObstacleKind::NonAffineSubscript => words(
@@ -283,7 +300,10 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             words(
                 "unknown-pointer",
                 format!("it is not known where `{name}` points on line {line}"),
-                &format!("Use `{name}` as an array, `{name}[i]`, and do not move it inside the loop."),
+                &match only_walks(view, *symbol) {
+                    true => format!("Use `{name}` as an array, `{name}[i]`, and do not move it inside the loop."),
+                    false => String::new(),
+                },
             )
         }
         ObstacleKind::Unsized(symbol) => {
@@ -316,9 +336,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             words(
                 "carried-scalar",
                 format!("`{name}` passes a value from one iteration to the next (line {line}) in a way that is not a known reduction"),
-                &format!(
-                    "If `{name}` only accumulates, write `{name} = {name} + …` (or `*`, min, max); else compute it from the loop's index."
-                ),
+                &format!("If `{name}` only accumulates, write `{name} = {name} + …` (or `*`, min, max).")
             )
         }
         ObstacleKind::LiveOut(symbol) => {
@@ -571,11 +589,10 @@ fn exit_word(view: &FunctionView, obstacle: &Obstacle) -> &'static str {
 }
 
 fn not_counted(why: NotCounted, line: u32, keyword: &str) -> ObstacleWords {
-    let canonical = "Write it as `for (i = a; i < b; i += c)`, with `a`, `b` and `c` fixed during the loop.";
     let (reason, remedy) = match why {
         NotCounted::While => (
             format!("the `{keyword}` loop on line {line} does not count, so its number of iterations is not known beforehand"),
-            canonical,
+            "",
         ),
         NotCounted::NoInit => (
             format!("the `for` on line {line} gives its index no first value"),
@@ -583,15 +600,15 @@ fn not_counted(why: NotCounted, line: u32, keyword: &str) -> ObstacleWords {
         ),
         NotCounted::NoCondition => (
             format!("the `for` on line {line} has no condition, so its number of iterations is not known beforehand"),
-            canonical,
+            "",
         ),
         NotCounted::Condition => (
             format!("the condition of the `for` on line {line} does not compare the index with a fixed bound"),
-            canonical,
+            "",
         ),
         NotCounted::Step => (
             format!("the `for` on line {line} does not move its index by a fixed amount"),
-            canonical,
+            "",
         ),
         NotCounted::IndexWritten => (
             format!("the index of the `for` on line {line} is written in the loop's body"),
@@ -599,7 +616,7 @@ fn not_counted(why: NotCounted, line: u32, keyword: &str) -> ObstacleWords {
         ),
         NotCounted::BoundVaries => (
             format!("the bound of the `for` on line {line} changes during the loop"),
-            "Copy the bound to a local variable before the loop.",
+            "If it keeps its value all the same, copy it to a local variable before the loop.",
         ),
         NotCounted::WrongWay => (
             format!("the index of the `for` on line {line} moves away from its bound"),
