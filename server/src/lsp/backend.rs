@@ -20,6 +20,7 @@ use super::host::{Ask, Context, Glance, Glimpse, HostHandle, Message, Need, Refu
 use super::outgoing::Outgoing;
 use super::panel::AtLines;
 use super::pool::Pool;
+use super::survey::Survey;
 use super::{commands, edits, requests};
 use crate::project::is_linked;
 use crate::rule_pages;
@@ -110,6 +111,27 @@ impl Backend {
         async move { answer.await.map_err(|_| failed_inside()) }
     }
 
+    /// What files are looked at with, as it is at this moment.
+    pub fn survey(&self) -> impl Future<Output = Result<Survey>> + Send + 'static {
+        let (reply, answer) = oneshot::channel();
+        let run = Box::new(move |survey| {
+            // a request that was cancelled has nobody to tell
+            let _ = reply.send(survey);
+        });
+        self.host.send(Message::Survey(run));
+        async move { answer.await.map_err(|_| failed_inside()) }
+    }
+
+    /// Does work that nobody waits for at the keyboard.
+    pub async fn on_pool<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+        let (reply, answer) = oneshot::channel();
+        self.pool.long(Box::new(move || {
+            // a request that was cancelled has nobody to tell
+            let _ = reply.send(work());
+        }));
+        answer.await.map_err(|_| failed_inside())
+    }
+
     pub fn caps(&self) -> Arc<Caps> {
         self.caps.get().cloned().unwrap_or_default()
     }
@@ -117,6 +139,10 @@ impl Backend {
     /// Not in tower-lsp's trait, so routed by name.
     pub async fn document_text(&self, params: lsp::DocumentSymbolParams) -> Result<wire::DocumentText> {
         requests::document_text::run(self, params).await
+    }
+
+    pub async fn loops(&self, params: wire::LoopsAsked) -> Result<wire::ListedLoops> {
+        requests::loops::run(self, params).await
     }
 
     pub async fn cancel_progress(&self, params: lsp::WorkDoneProgressCancelParams) {

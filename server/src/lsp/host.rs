@@ -28,6 +28,7 @@ use super::document::{Analyzed, Document, Running, View};
 use super::edits::local_path;
 use super::outgoing::Outgoing;
 use super::pool::Pool;
+use super::survey::Survey;
 use super::to_lsp;
 use super::transport::panic_text;
 use super::work::{Done, Work};
@@ -149,6 +150,8 @@ pub enum Message {
     },
     Ask(Ask),
     Glance(Glance),
+    /// What files that are not open are read with.
+    Survey(Box<dyn FnOnce(Survey) + Send>),
     /// More was found out of a document than its view tells.
     Deepened {
         uri: lsp::Uri,
@@ -319,6 +322,7 @@ impl Host {
             }
             Message::Ask(ask) => self.ask(ask),
             Message::Glance(glance) => self.glance(glance),
+            Message::Survey(run) => run(self.survey()),
             Message::Deepened { uri } => self.deepened(&uri),
             Message::Analyzed(outcome) => self.analyzed(outcome),
             Message::Early { uri, epoch, generation, rendered, ahead } => {
