@@ -209,7 +209,7 @@ export class LoopTree implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     const small: Pick = { label: "Small loops and loops inside parallel ones", description: "and loops that print, look for something or only fill arrays", width: "all" };
     const open: Pick = { label: "What is not worth an offload as it stands", description: "sequential, unknown or without a kernel; kernels without findings", width: "usual" };
     const verdicts = VERDICTS.map((verdict): Pick => ({ label: titled(verdict), verdict }));
-    pick.title = "Show of Loops and Kernels";
+    pick.title = "Loops and Kernels: What Is Shown";
     pick.placeholder = "What is worth an offload is shown, and:";
     pick.canSelectMany = true;
     pick.items = [title("worth"), small, open, title("verdicts"), ...verdicts];
