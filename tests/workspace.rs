@@ -207,3 +207,88 @@ fn nobody_waits_for_a_listing_that_was_called_off() {
     assert!(count < 60, "all was listed all the same");
     assert_eq!(client.finish(), Some(0));
 }
+
+/// `name (detail)`, a line each, with what is in it behind two blanks.
+fn outline(symbols: &Value, depth: usize) -> String {
+    let mut out = String::new();
+    for s in symbols.as_array().into_iter().flatten() {
+        let detail = s["detail"].as_str().unwrap_or("-");
+        out += &format!("{}{} ({detail})\n", "  ".repeat(depth), s["name"].as_str().expect("a name"));
+        out += &outline(&s["children"], depth + 1);
+    }
+    out
+}
+
+#[test]
+fn an_outline_has_the_loops_with_their_verdicts() {
+    let nest = "void f(int n, int m, double (*a)[m])\n{\n    for (int i = 0; i < n; i++)\n        for (int j = 1; j < m; j++)\n            a[i][j] += a[i][j - 1];\n}\nstatic int g(void);\n";
+    let mut client = Client::start(&full_caps());
+    client.open("file:///nest.c", nest);
+    let symbols =
+        client.request("textDocument/documentSymbol", json!({"textDocument": {"uri": "file:///nest.c"}}));
+    assert_eq!(outline(&symbols, 0), "f (-)\n  loop i (parallel)\n    loop j (sequential: a)\n");
+    assert_eq!(symbols[0]["selectionRange"]["start"], json!({"line": 0, "character": 5}));
+    client.open_as("file:///twice.cu", "cuda-cpp", KERNEL);
+    let symbols =
+        client.request("textDocument/documentSymbol", json!({"textDocument": {"uri": "file:///twice.cu"}}));
+    assert_eq!(outline(&symbols, 0), "twice (kernel)\nrun (-)\n");
+    assert_eq!(client.finish(), Some(0));
+    // where another extension does so, nothing is offered
+    let elsewhere = Client::start_with(&full_caps(), &json!({"outlinedElsewhere": true}), &[]);
+    for what in ["documentSymbolProvider", "callHierarchyProvider"] {
+        assert!(elsewhere.init["capabilities"][what].is_null(), "{:#}", elsewhere.init);
+    }
+    assert_eq!(elsewhere.finish(), Some(0));
+    let asked = Client::start_with(&full_caps(), &json!({"outlinedElsewhere": true, "outline": "on"}), &[]);
+    assert_eq!(asked.init["capabilities"]["callHierarchyProvider"], true);
+    assert_eq!(asked.finish(), Some(0));
+}
+
+#[test]
+fn kernels_are_followed_to_their_launches_and_callers_across_files() {
+    let folder = folder();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+    write(
+        "gpu/twice.cu",
+        &KERNEL
+            .replace("2.0f * a[i]", "halve(a[i]) * 4.0f")
+            .replace("__global__", "__device__ float halve(float x) { return 0.5f * x; }\n\n__global__"),
+    );
+    write(
+        "src/main.c",
+        "extern void run(float *a, int n);\nvoid work(float *a)\n{\n    run(a, 100);\n    run(a, 10);\n}\n",
+    );
+    // another function of the same name
+    write("src/own.c", "static void run(float *a, int n) { }\nvoid other(float *a) { run(a, 1); }\n");
+    let mut client = start(folder.path(), &full_caps());
+    let main = uri(folder.path(), "src/main.c");
+    client.open(&main, &std::fs::read_to_string(folder.path().join("src/main.c")).expect("a file"));
+    let names = |calls: &Value, end: &str| -> Vec<String> {
+        let one = |c: &Value| {
+            let ranges = c["fromRanges"].as_array().map_or(0, Vec::len);
+            format!(
+                "{} {} x{ranges}",
+                c[end]["name"].as_str().expect("a name"),
+                c[end]["detail"].as_str().expect("words")
+            )
+        };
+        calls.as_array().into_iter().flatten().map(one).collect()
+    };
+    // from a call of it to the host function, to the kernel, to what its threads call
+    let at = json!({"textDocument": {"uri": &main}, "position": {"line": 3, "character": 5}});
+    let run = client.request("textDocument/prepareCallHierarchy", at)[0].clone();
+    assert_eq!(run["uri"], uri(folder.path(), "gpu/twice.cu"));
+    let kernels = client.request("callHierarchy/outgoingCalls", json!({"item": run}));
+    assert_eq!(names(&kernels, "to"), ["twice kernel, twice.cu x1"]);
+    let kernel = kernels[0]["to"].clone();
+    let devices = client.request("callHierarchy/outgoingCalls", json!({"item": kernel}));
+    assert_eq!(names(&devices, "to"), ["halve device function, twice.cu x1"]);
+    // and back
+    let launches = client.request("callHierarchy/incomingCalls", json!({"item": kernel}));
+    assert_eq!(names(&launches, "from"), ["run twice.cu x1"]);
+    let callers = client.request("callHierarchy/incomingCalls", json!({"item": launches[0]["from"]}));
+    assert_eq!(names(&callers, "from"), ["work main.c x2"]);
+    let nobody = client.request("callHierarchy/incomingCalls", json!({"item": callers[0]["from"]}));
+    assert_eq!(nobody, json!([]));
+    assert_eq!(client.finish(), Some(0));
+}

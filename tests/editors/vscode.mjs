@@ -350,11 +350,8 @@ void run(float *a, int n)
   step("two loops of two files are shown in one preview");
   await apply.click();
   await until("the kernels of both", () => read(folder, "saxpy_i.cu") !== "" || existsSync(join(folder, "solver", "step_i.cu")));
-  await until("both files are saved", async () => {
-    await page.keyboard.press("Control+k");
-    await page.keyboard.press("s");
-    return [join(folder, "loops.c"), join(folder, "solver", "heat.c")].every((file) => /_on_gpu\(/.test(readFileSync(file, "utf8")));
-  });
+  await choose(page, "File: Save All");
+  await until("both files are saved", () => ["loops.c", join("solver", "heat.c")].every((file) => /_on_gpu\(/.test(read(folder, file))));
   await until("the tree without what was offloaded", async () => (await row(/step: 3.*parallel/).count()) === 0);
   await page.screenshot({ path: join(out, "tree-after.png") });
   step("both were offloaded, and the tree says what is left");

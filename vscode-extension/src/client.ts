@@ -17,6 +17,9 @@ import { needsTrust } from "./trust";
 /** The command that an action carries which brings kernels: it is run when the edit is made. */
 export const OPEN_BESIDE = "warpwright.openBeside";
 
+/** Extensions that give C and CUDA an outline and a call hierarchy. */
+const OUTLINERS = ["llvm-vs-code-extensions.vscode-clangd", "ms-vscode.cpptools"];
+
 export class Server {
   readonly #crashes = new Crashes();
   #client: LanguageClient | undefined;
@@ -133,7 +136,7 @@ export class Server {
         traceOutputChannel: this.#trace.channel,
         revealOutputChannelOn: RevealOutputChannelOn.Never,
         // The server reads rule pages of a folder only if the user trusts it.
-        initializationOptions: () => ({ ...plain(vscode.workspace.getConfiguration("warpwright")), trusted: vscode.workspace.isTrusted, panels: true }),
+        initializationOptions: () => ({ ...plain(vscode.workspace.getConfiguration("warpwright")), trusted: vscode.workspace.isTrusted, panels: true, outlinedElsewhere: OUTLINERS.some((id) => vscode.extensions.getExtension(id) !== undefined) }),
         synchronize: { configurationSection: "warpwright" },
         diagnosticCollectionName: "warpwright",
         // A hover's way to the rest is a command of ours, and no other is followed.

@@ -252,6 +252,34 @@ impl LanguageServer for Backend {
         requests::inlay_hint::run(self, params).await
     }
 
+    async fn document_symbol(
+        &self,
+        params: lsp::DocumentSymbolParams,
+    ) -> Result<Option<lsp::DocumentSymbolResponse>> {
+        requests::document_symbol::run(self, params).await
+    }
+
+    async fn prepare_call_hierarchy(
+        &self,
+        params: lsp::CallHierarchyPrepareParams,
+    ) -> Result<Option<Vec<lsp::CallHierarchyItem>>> {
+        requests::prepare_call_hierarchy::run(self, params).await
+    }
+
+    async fn incoming_calls(
+        &self,
+        params: lsp::CallHierarchyIncomingCallsParams,
+    ) -> Result<Option<Vec<lsp::CallHierarchyIncomingCall>>> {
+        requests::incoming_calls::run(self, params).await
+    }
+
+    async fn outgoing_calls(
+        &self,
+        params: lsp::CallHierarchyOutgoingCallsParams,
+    ) -> Result<Option<Vec<lsp::CallHierarchyOutgoingCall>>> {
+        requests::outgoing_calls::run(self, params).await
+    }
+
     async fn diagnostic(
         &self,
         params: lsp::DocumentDiagnosticParams,

@@ -8,6 +8,7 @@
 
 mod actions;
 mod backend;
+mod calls;
 mod caps;
 mod client_life;
 mod commands;

@@ -59,19 +59,13 @@ impl Survey {
     /// Looks at a file with the effort of saving. `None`: it cannot be read, is of no language that is, or it was called off.
     pub fn look(&self, uri: &lsp::Uri, cancel: &CancelToken) -> Option<Looked> {
         let path = local_path(uri)?;
-        let (uri, version, doc, is_utf8) = match self.open.get(&path) {
-            Some(open) => {
-                let doc = match &open.doc {
-                    Ok(doc) => doc.clone(),
-                    Err(text) => self.read(&path, (&file_name(uri), open.language), text.clone(), cancel)?,
-                };
-                (open.uri.clone(), Some(open.version), doc, true)
-            }
-            None => {
-                let input = files::read(&path).ok()?;
-                let is_utf8 = input.form.encoding == files::Encoding::Utf8;
-                let doc = self.read(&path, (&input.name, input.language), input.text, cancel)?;
-                (uri.clone(), None, doc, is_utf8)
+        let Opened { uri, version, doc, is_utf8, is_shown } = self.open(uri, cancel)?;
+        // what the editor shows has it already
+        let doc = match is_shown {
+            true => doc,
+            false => {
+                let project = self.projects.of(&doc, &path, &self.settings.given(), cancel);
+                doc.with_project(project)
             }
         };
         let ask = ide::Ask::new(&doc, &self.memo, ide::Tier::Full, cancel);
@@ -80,20 +74,52 @@ impl Survey {
         Some(Looked { uri, version, analyzed, is_utf8 })
     }
 
-    /// The document that a text is, with the other files of its program.
-    fn read(
-        &self,
-        path: &Path,
-        (name, language): (&str, ide::Language),
-        text: Text,
-        cancel: &CancelToken,
-    ) -> Option<ide::Doc> {
-        let given = self.settings.given();
-        let options = self.disk.options(Some(path), language, &given);
-        let doc = ide::Doc::open_until(language, name, text, options, cancel)?;
-        let project = self.projects.of(&doc, path, &given, cancel);
-        Some(doc.with_project(project))
+    /// Reads a file by itself; `None` likewise.
+    pub fn open(&self, uri: &lsp::Uri, cancel: &CancelToken) -> Option<Opened> {
+        let path = local_path(uri)?;
+        let read = |name: &str, language, text| {
+            let options = self.disk.options(Some(&path), language, &self.settings.given());
+            ide::Doc::open_until(language, name, text, options, cancel)
+        };
+        match self.open.get(&path) {
+            Some(Open { uri, version, doc, language }) => {
+                let is_shown = doc.is_ok();
+                let doc = match doc {
+                    Ok(doc) => doc.clone(),
+                    Err(text) => read(&file_name(uri), *language, text.clone())?,
+                };
+                Some(Opened { uri: uri.clone(), version: Some(*version), doc, is_utf8: true, is_shown })
+            }
+            None => {
+                let input = files::read(&path).ok()?;
+                let is_utf8 = input.form.encoding == files::Encoding::Utf8;
+                let doc = read(&input.name, input.language, input.text)?;
+                Some(Opened { uri: uri.clone(), version: None, doc, is_utf8, is_shown: false })
+            }
+        }
     }
+
+    /// Whether a word stands in a file, as it is or as the editor has it.
+    pub fn says(&self, path: &Path, word: &str) -> bool {
+        match self.open.get(path) {
+            Some(Open { doc: Ok(doc), .. }) => doc.text().to_string().contains(word),
+            Some(Open { doc: Err(text), .. }) => text.to_string().contains(word),
+            None => files::read(path).is_ok_and(|input| input.text.to_string().contains(word)),
+        }
+    }
+}
+
+/// A file that was read.
+pub struct Opened {
+    /// As the editor spells it, if it is open.
+    pub uri: lsp::Uri,
+    /// Of a document that is open.
+    pub version: Option<i32>,
+    pub doc: ide::Doc,
+    /// Whether positions in it mean the same to the editor.
+    pub is_utf8: bool,
+    /// It is the one that the editor's findings are of.
+    is_shown: bool,
 }
 
 impl Looked {

@@ -31,6 +31,7 @@ mod lints;
 mod memo;
 mod offload;
 mod optimize;
+mod outline;
 mod plans;
 mod project;
 mod promises;
@@ -80,6 +81,7 @@ pub use kernels::{
 pub use memo::Memo;
 pub use offload::{offload, KernelShape, Offloaded, OffloadedLoop, Refused, Which};
 pub use optimize::offload_optimized;
+pub use outline::{calls, functions, outline, CallSite, Symbol, SymbolKind};
 pub use project::{FileNames, Project, ProjectFile};
 pub use report::{
     ConditionReport, DependenceReport, InductionReport, LineColumn, LoopReport, ObstacleReport,
