@@ -47,8 +47,7 @@
 (defun story-place ()
   (eglot--TextDocumentPositionParams))
 
-(defun story-hover (program project)
-  (ignore program project)
+(defun story-hover ()
   (story-go "for (int i = 0;")
   (let* ((hover (story-request :textDocument/hover (story-place)))
          (words (plist-get (plist-get hover :contents) :value)))
@@ -84,8 +83,11 @@
          (answer (eglot-execute-command (eglot-current-server) 'warpwright.explain
                                         (vector (list :uri (plist-get (eglot--TextDocumentIdentifier) :uri)
                                                       :position at))))
+         ;; Emacs 28 reads what came in one piece with an answer only when something else comes.
          (said (story-wait "where the result stands"
-                           (lambda () (seq-find (lambda (m) (string-match-p "\\.md" m)) story-messages))))
+                           (lambda ()
+                             (story-request :textDocument/hover (story-place))
+                             (seq-find (lambda (m) (string-match-p "\\.md" m)) story-messages))))
          (file (and (string-match "\\(/[^ ]*\\.md\\)" said) (match-string 1 said))))
     (ignore answer)
     (story-check (and file (file-readable-p file)) "no file in: %s" said)
@@ -118,7 +120,7 @@
     (story-wait "a diagnostic on the sequential loop"
                 (lambda () (flymake-start) (story-diagnostic "for (int i = 1;")))
     (story-say "the sequential loop: %s" (car (split-string (story-diagnostic "for (int i = 1;") "\n")))
-    (story-hover program project)
+    (story-hover)
     (story-outline)
     (let* ((actions (story-actions))
            (titles (mapcar (lambda (a) (plist-get a :title)) actions))
