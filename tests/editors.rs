@@ -35,9 +35,10 @@ fn emacs() {
     let Some(emacs) = on_path("emacs") else {
         return skip("Emacs", "emacs is not on PATH");
     };
-    if !Path::new("/usr/share/emacs/site-lisp/elpa").read_dir().is_ok_and(|mut d| {
-        d.any(|e| e.is_ok_and(|e| e.file_name().to_string_lossy().starts_with("eglot")))
-    }) {
+    if !Path::new("/usr/share/emacs/site-lisp/elpa")
+        .read_dir()
+        .is_ok_and(|mut d| d.any(|e| e.is_ok_and(|e| e.file_name().to_string_lossy().starts_with("eglot"))))
+    {
         return skip("Emacs", "eglot is not installed (elpa-eglot)");
     }
     let project = fresh_dir("emacs-project");

@@ -292,3 +292,40 @@ fn kernels_are_followed_to_their_launches_and_callers_across_files() {
     assert_eq!(nobody, json!([]));
     assert_eq!(client.finish(), Some(0));
 }
+
+#[test]
+fn settings_of_a_folder_count_for_its_documents() {
+    let folder = folder();
+    let (gpu, src) = (uri(folder.path(), "gpu"), uri(folder.path(), "src"));
+    let mut caps = full_caps();
+    caps["workspace"]["configuration"] = json!(true);
+    let mut client = Client::spawn(&[]);
+    // of the folder `gpu` a level is set; asked without a folder nothing is
+    let of_gpu = json!({"levels": {"carried-dependence": "off"}});
+    client.configuration = json!({&gpu: of_gpu, &src: {}});
+    let folders = json!([{"uri": &gpu, "name": "gpu"}, {"uri": &src, "name": "src"}]);
+    let params = json!({"processId": std::process::id(), "rootUri": null, "capabilities": caps, "workspaceFolders": folders});
+    client.init = client.request("initialize", params);
+    client.notify("initialized", json!({}));
+    client.wait("the question for the folders", |m| {
+        m["method"] == "workspace/configuration"
+            && m["params"]["items"].as_array().is_some_and(|i| i.len() == 2)
+    });
+    let (there, here) = (format!("{gpu}/scale.c"), format!("{src}/scale.c"));
+    client.open(&there, SCALE);
+    client.open(&here, SCALE);
+    let told = |client: &mut Client, uri: &str, wanted: bool| {
+        client.wait("diagnostics", |m| {
+            let of = m["params"]["diagnostics"].as_array().into_iter().flatten();
+            m["method"] == "textDocument/publishDiagnostics"
+                && m["params"]["uri"] == *uri
+                && of.clone().any(|d| d["code"] == "parallel-loop")
+                && of.clone().any(|d| d["code"] == "carried-dependence") == wanted
+        })
+    };
+    told(&mut client, &there, false);
+    told(&mut client, &here, true);
+    // the list of the workspace, too, is told with them
+    assert_eq!(client.request("warpwright/loops", json!({"uris": [&here]}))["files"][0]["language"], "C");
+    assert_eq!(client.finish(), Some(0));
+}

@@ -207,6 +207,7 @@ impl LanguageServer for Backend {
             }
             true => requests::initialized::pull_settings(self),
         }
+        requests::initialized::pull_folder_settings(self);
     }
 
     async fn did_change_watched_files(&self, params: lsp::DidChangeWatchedFilesParams) {
@@ -226,6 +227,7 @@ impl LanguageServer for Backend {
         };
         let (added, removed) = (paths(params.event.added), paths(params.event.removed));
         self.host.send(Message::Folders { added, removed, trusted: None });
+        requests::initialized::pull_folder_settings(self);
     }
 
     async fn completion(&self, params: lsp::CompletionParams) -> Result<Option<lsp::CompletionResponse>> {

@@ -12,7 +12,9 @@ mod rules;
 mod settling;
 mod telling;
 
-use std::collections::HashMap;
+pub use settling::of_folder;
+
+use std::collections::{BTreeMap, HashMap};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, OnceLock};
@@ -117,6 +119,8 @@ pub enum Message {
         uri: lsp::Uri,
     },
     Settings(Value),
+    /// Those of the workspace's folders, where there are several.
+    FolderSettings(Vec<(std::path::PathBuf, Value)>),
     /// The settings are the user's from now on, not only what we begin with.
     Settled,
     /// A compiler has said what it defines.
@@ -212,6 +216,8 @@ struct Host {
     tools: Tools,
     documents: HashMap<String, Document>,
     settings: Arc<Settings>,
+    /// Of documents in these folders.
+    folder_settings: BTreeMap<std::path::PathBuf, Arc<Settings>>,
     /// Complaints about settings that the user has seen.
     complained: Vec<String>,
     memo: ide::Memo,
@@ -243,6 +249,7 @@ pub fn start(tools: Tools) -> (HostHandle, std::io::Result<()>) {
         tools,
         documents: HashMap::new(),
         settings: Arc::default(),
+        folder_settings: BTreeMap::new(),
         complained: Vec::new(),
         memo: ide::Memo::new(),
         projects: Arc::new(Projects::new(disk.clone())),
@@ -293,6 +300,7 @@ impl Host {
             Message::Save { uri } => self.save(&uri),
             Message::Close { uri } => self.close(&uri),
             Message::Settings(value) => self.configure(&value),
+            Message::FolderSettings(folders) => self.configure_folders(&folders),
             Message::Settled => self.settle(),
             Message::CompilerAnswered => self.all_again(""),
             Message::FilesChanged { sources, programs, pages } => {
@@ -457,6 +465,7 @@ impl Host {
     /// Starts what the document needs next, unless something runs for it.
     fn analyze(&mut self, uri: &str) {
         let caps = self.caps();
+        let settings = self.settings_of(uri);
         let Some(document) = self.documents.get_mut(uri) else { return };
         if document.running.is_some() {
             return;
@@ -509,7 +518,7 @@ impl Host {
             text: document.text.clone(),
             language,
             tier,
-            settings: self.settings.clone(),
+            settings,
             caps,
             memo: self.memo.clone(),
             disk: self.disk.clone(),

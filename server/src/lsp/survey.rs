@@ -2,7 +2,7 @@
 //!
 //! Deliberately absent: which files there are ([`crate::project::sources`]), and on which thread one is looked at.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use tower_lsp::ls_types as lsp;
 use super::caps::Caps;
 use super::document::{file_name, Analyzed};
 use super::edits::local_path;
+use super::host::of_folder;
 use crate::files;
 use crate::includes::Disk;
 use crate::project::Projects;
@@ -24,6 +25,8 @@ use crate::settings::Settings;
 pub struct Survey {
     pub roots: Vec<PathBuf>,
     pub settings: Arc<Settings>,
+    /// Of files in these folders.
+    pub folder_settings: BTreeMap<PathBuf, Arc<Settings>>,
     pub caps: Arc<Caps>,
     pub pages: Arc<Pages>,
     pub disk: Arc<Disk>,
@@ -64,12 +67,12 @@ impl Survey {
         let doc = match is_shown {
             true => doc,
             false => {
-                let project = self.projects.of(&doc, &path, &self.settings.given(), cancel);
+                let project = self.projects.of(&doc, &path, &self.settings_of(&path).given(), cancel);
                 doc.with_project(project)
             }
         };
         let ask = ide::Ask::new(&doc, &self.memo, ide::Tier::Full, cancel);
-        let findings = ide::check(&ask, &self.settings.to_ide()).ok()?;
+        let findings = ide::check(&ask, &self.settings_of(&path).to_ide()).ok()?;
         let analyzed = Analyzed { doc, findings: Arc::new(findings), memo: self.memo.clone() };
         Some(Looked { uri, version, analyzed, is_utf8 })
     }
@@ -78,7 +81,7 @@ impl Survey {
     pub fn open(&self, uri: &lsp::Uri, cancel: &CancelToken) -> Option<Opened> {
         let path = local_path(uri)?;
         let read = |name: &str, language, text| {
-            let options = self.disk.options(Some(&path), language, &self.settings.given());
+            let options = self.disk.options(Some(&path), language, &self.settings_of(&path).given());
             ide::Doc::open_until(language, name, text, options, cancel)
         };
         match self.open.get(&path) {
@@ -97,6 +100,10 @@ impl Survey {
                 Some(Opened { uri: uri.clone(), version: None, doc, is_utf8, is_shown: false })
             }
         }
+    }
+
+    fn settings_of(&self, path: &Path) -> &Settings {
+        of_folder(&self.folder_settings, path).unwrap_or(&self.settings)
     }
 
     /// Whether a word stands in a file, as it is or as the editor has it.

@@ -45,6 +45,7 @@ impl Host {
         Survey {
             roots: self.places.roots.iter().cloned().collect(),
             settings: self.settings.clone(),
+            folder_settings: self.folder_settings.clone(),
             caps: self.caps(),
             pages: self.pages.clone(),
             disk: self.disk.clone(),
@@ -66,8 +67,8 @@ impl Host {
 
     pub(super) fn answer(&self, ask: Ask, view: Arc<View>) {
         let context = Context {
+            settings: self.settings_of(view.uri.as_str()),
             view,
-            settings: self.settings.clone(),
             caps: self.caps(),
             pages: self.pages.clone(),
             cancel: ask.cancel.clone(),
