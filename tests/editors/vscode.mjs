@@ -25,7 +25,7 @@ let failed = true;
 try {
   const extensions = join(home, "extensions");
   install(extensions);
-  const stories = { trusted: offloadStory, workspace: workspaceStory, rules: rulesStory, restricted: restrictedStory };
+  const stories = { trusted: offloadStory, workspace: workspaceStory, long: longStory, rules: rulesStory, restricted: restrictedStory };
   for (const [name, story] of Object.entries(stories)) {
     if (options.only === undefined || options.only === name) await session(name, { trusted: name !== "restricted" }, story);
   }
@@ -205,6 +205,52 @@ async function resultsStory({ page, folder }) {
   if ((await page.locator(".notification-toast").count()) > 0) throw new Error("a result came as a toast");
   await closeBeside(page);
   step("results close without asking");
+}
+
+/** Work that takes long is called off in its own panel; how a rewrite came about is one, too. */
+async function longStory({ page, folder }) {
+  writeFileSync(
+    join(folder, "product.c"),
+    `void product(double c[400][400], double a[400][400], double b[400][400])
+{
+    for (int i = 0; i < 400; i++)
+        for (int j = 0; j < 400; j++) {
+            double s = 0.0;
+            for (int k = 0; k < 400; k++)
+                s += a[i][k] * b[k][j];
+            c[i][j] = s;
+        }
+}
+`,
+  );
+  writeFileSync(join(folder, "norm.c"), "#include <math.h>\n\ndouble norm(double x, double y) {\n    return sqrt(pow(x, 2) + pow(y, 2));\n}\n");
+  await open(page, "product.c");
+  await page.locator(".squiggly-hint").first().waitFor();
+  await goTo(page, 3, 5);
+  await choose(page, "Warpwright: Verify the Loop");
+  const working = await panel(page, /Verifying the kernel/);
+  await page.screenshot({ path: join(out, "working.png") });
+  await working.locator("a", { hasText: "Cancel" }).first().click();
+  await panel(page, /Called off; nothing was found out/);
+  await page.screenshot({ path: join(out, "called-off.png") });
+  step("long work is called off in its panel");
+  await closeBeside(page);
+  await open(page, "norm.c");
+  await goTo(page, 4, 18);
+  await choose(page, "Warpwright: Apply Rewrite Rules", "Apply Rewrite Rules");
+  const row = (words) => page.locator(".quick-input-widget .monaco-list-row", { hasText: words }).first();
+  await page.keyboard.type("powers");
+  await row(/power/i).click();
+  await row("the whole file").click();
+  const explain = page.locator(".notification-toast .monaco-button", { hasText: "Explain This Rewrite" }).first();
+  await explain.click();
+  const derivation = await panel(page, /rule and place/);
+  await derivation.locator("table").first().waitFor();
+  await page.screenshot({ path: join(out, "derivation.png") });
+  await choose(page, "Preferences: Toggle between Light/Dark Themes");
+  await derivation.locator("body.vscode-light").waitFor();
+  await page.screenshot({ path: join(out, "derivation-light.png") });
+  step("how a rewrite came about is a panel");
 }
 
 /** Counts of a kernel in a panel and behind its lines. */
