@@ -233,6 +233,7 @@ async function longStory({ page, folder }) {
   await working.locator("a", { hasText: "Cancel" }).first().click();
   await panel(page, /Called off; nothing was found out/);
   await page.screenshot({ path: join(out, "called-off.png") });
+  if ((await page.locator(".notification-toast").count()) > 0) throw new Error("calling it off brought a message");
   step("long work is called off in its panel");
   await closeBeside(page);
   await open(page, "norm.c");

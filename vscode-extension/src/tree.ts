@@ -4,6 +4,7 @@
 import { posix } from "node:path";
 import * as vscode from "vscode";
 import type { Server } from "./client";
+import { tellRefusal } from "./commands";
 import { LANGUAGES } from "./documents";
 import { byFile, byVerdict, isShown, summary, USUAL, VERDICTS, type Filter, type Grouping, type ListedFile, type Loop, type Width } from "./loops";
 
@@ -256,7 +257,7 @@ export class LoopTree implements vscode.TreeDataProvider<Node>, vscode.Disposabl
       if (done === undefined || !done.applied) return;
       await this.refresh([...files.map((f) => f.uri), ...done.created]);
     } catch (e) {
-      void vscode.window.showWarningMessage(e instanceof Error ? e.message : String(e));
+      tellRefusal(e);
     }
   }
 

@@ -90,7 +90,7 @@ fn one(ask: &Ask, findings: &Findings, l: &LoopFinding) -> Option<Entry> {
         is_kernel: false,
         span: l.header,
         function: view.item.name.to_string(),
-        header: one_line(&view.doc.slice(l.header)),
+        header: one_line(view.doc.slice(l.header)),
         verdict: match of.verdict {
             Verdict::Independent => "independent",
             Verdict::Reduction => "reduction",
