@@ -1,4 +1,4 @@
-//! Real editors against the real server: VS Code (code-server in Chromium) and headless Neovim.
+//! Real editors against the real server: VS Code (code-server in Chromium), headless Neovim and Emacs with eglot.
 //!
 //! The stories are told in `tests/editors/` in the editors' own languages; this file finds the tools, starts the stories
 //! and relays what they say. `cargo xtask test` installs the tools. Where one is missing the story is skipped by name, and
@@ -28,6 +28,29 @@ fn neovim() {
         .env("XDG_STATE_HOME", fresh_dir("neovim-state"))
         .env("XDG_CACHE_HOME", fresh_dir("neovim-cache"));
     run("Neovim", &mut story, Duration::from_secs(300));
+}
+
+#[test]
+fn emacs() {
+    let Some(emacs) = on_path("emacs") else {
+        return skip("Emacs", "emacs is not on PATH");
+    };
+    if !Path::new("/usr/share/emacs/site-lisp/elpa")
+        .read_dir()
+        .is_ok_and(|mut d| d.any(|e| e.is_ok_and(|e| e.file_name().to_string_lossy().starts_with("eglot"))))
+    {
+        return skip("Emacs", "eglot is not installed (elpa-eglot)");
+    }
+    let project = fresh_dir("emacs-project");
+    copy_flat(&root().join("tests/editors/project"), &project);
+    let mut story = Command::new(emacs);
+    story
+        .args(["--batch", "-q", "-l"])
+        .arg(root().join("tests/editors/emacs.el"))
+        .env("WARPWRIGHT", SERVER)
+        .env("PROJECT", &project)
+        .env("HOME", fresh_dir("emacs-home"));
+    run("Emacs", &mut story, Duration::from_secs(300));
 }
 
 #[test]

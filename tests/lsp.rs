@@ -64,7 +64,7 @@ fn what_is_advertised_follows_the_client() {
     assert_eq!(capabilities["positionEncoding"], "utf-16");
     assert_eq!(capabilities["textDocumentSync"]["change"], 2);
     assert!(capabilities.get("diagnosticProvider").is_none(), "pushed and pulled would be shown twice");
-    for absent in ["completionProvider", "documentSymbolProvider", "renameProvider"] {
+    for absent in ["completionProvider", "renameProvider"] {
         assert!(capabilities.get(absent).is_none(), "{absent}");
     }
     drop(client);

@@ -17,8 +17,8 @@ use text::Text;
 
 use crate::includes::{absolute, Disk, Given};
 use crate::limits::project::{FILE_BYTES, KEPT, READ_BYTES, READ_FILES};
-pub use around::is_linked;
 use around::{around, Below};
+pub use around::{is_linked, is_source_below, sources};
 use names::Names;
 
 /// The project index of a session.

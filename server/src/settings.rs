@@ -34,6 +34,13 @@ pub struct Settings {
     pub inlay_hints: InlayHintSettings,
     pub code_lens: CodeLensSettings,
     pub results: ResultSettings,
+    /// # Outline and call hierarchy
+    ///
+    /// Whether functions, kernels and loops with their verdicts are told for outlines, and kernels, launches and calls for call
+    /// hierarchies. `auto`: unless another extension of VS Code that does so for C (clangd, Microsoft's C/C++) is installed: there each
+    /// adds an outline of its own, and only one call hierarchy is shown; the view "Loops and Kernels" says more there. Other editors
+    /// ask the server they are told to. `on`, `off`: always, never. It is decided when the server starts.
+    pub outline: String,
     pub compile_check: CompileCheckSettings,
     /// # Compiler that is asked
     ///
@@ -71,6 +78,7 @@ impl Default for Settings {
             inlay_hints: InlayHintSettings::default(),
             code_lens: CodeLensSettings::default(),
             results: ResultSettings::default(),
+            outline: "auto".to_owned(),
             compile_check: CompileCheckSettings::default(),
             compiler: String::new(),
             nvrtc: String::new(),
@@ -180,7 +188,10 @@ impl Default for CompileCheckSettings {
 }
 
 /// Settings of the editor's side that arrive in the same section.
-const OF_THE_CLIENT: [&str; 4] = ["panels", "server", "trace", "trusted"];
+const OF_THE_CLIENT: [&str; 5] = ["outlinedElsewhere", "panels", "server", "trace", "trusted"];
+
+/// What the setting `outline` may be.
+const OUTLINES: [&str; 3] = ["auto", "on", "off"];
 
 impl Settings {
     /// Settings out of what a client sent: the object of the section `warpwright`, or one that has it as a member.
@@ -217,6 +228,11 @@ impl Settings {
                 settings.target
             ));
             settings.target = Settings::default().target;
+        }
+        if !OUTLINES.contains(&settings.outline.as_str()) {
+            let mode = &settings.outline;
+            complaints.push(format!("The setting `warpwright.outline` names the unknown mode `{mode}`."));
+            settings.outline = Settings::default().outline;
         }
         if fuses(&settings.fmad).is_none() {
             let mode = &settings.fmad;
@@ -332,7 +348,23 @@ pub fn schema() -> Value {
     let defaults = json!(Settings::default());
     let mut properties = Map::new();
     flatten("warpwright", &root, &defaults, &mut properties);
+    if let Some(levels) = properties.get_mut("warpwright.levels") {
+        name_codes(levels);
+    }
     json!({"title": "Warpwright", "type": "object", "properties": properties})
+}
+
+/// The codes that a level can be set for, for completion: each with its title and the levels there are.
+fn name_codes(levels: &mut Value) {
+    let level = levels["additionalProperties"].clone();
+    let one = |c: ide::Code| {
+        let mut of = level.clone();
+        of["description"] = json!(format!("{} By default: {}.", c.summary, c.severity.name()));
+        (c.code.to_owned(), of)
+    };
+    let codes: Map<String, Value> = ide::codes().map(one).collect();
+    levels["propertyNames"] = json!({"enum": codes.keys().collect::<Vec<_>>()});
+    levels["properties"] = Value::Object(codes);
 }
 
 fn flatten(prefix: &str, schema: &Value, defaults: &Value, into: &mut Map<String, Value>) {
@@ -384,5 +416,13 @@ mod tests {
             }
         }
         assert!(properties.contains_key("warpwright.inlayHints.enable"));
+    }
+
+    #[test]
+    fn codes_are_offered_where_levels_are_set() {
+        let levels = &schema()["properties"]["warpwright.levels"];
+        assert_eq!(levels["properties"]["carried-dependence"]["enum"][0], "off", "{levels:#}");
+        let names = levels["propertyNames"]["enum"].as_array().map_or(0, Vec::len);
+        assert_eq!(names, ide::codes().count());
     }
 }

@@ -131,6 +131,13 @@ local function story()
     range = { start = at.position, ['end'] = at.position },
     context = { diagnostics = {} },
   }).result or {}
+  assert(actions[1].title:find('^Offload to'), 'the light bulb begins with ' .. actions[1].title)
+  assert(actions[#actions].title:find('^Ignore'), 'the light bulb ends with ' .. actions[#actions].title)
+  say('the light bulb: ' .. actions[1].title .. ' first, ' .. actions[#actions].title .. ' last')
+  local outline = request('textDocument/documentSymbol', { textDocument = document }).result
+  assert(#outline == 3 and outline[1].name == 'saxpy', 'the outline is ' .. vim.inspect(outline))
+  assert(outline[1].children[1].detail == 'parallel' and outline[3].children[1].detail == 'sequential: a', vim.inspect(outline))
+  say('the outline: ' .. outline[3].name .. ' has ' .. outline[3].children[1].name .. ', ' .. outline[3].children[1].detail)
   local offload
   for _, action in ipairs(actions) do
     if action.title:find('Offload to') then

@@ -2,7 +2,7 @@
 // Opens a C file, reads the squiggle and the hover, applies "Offload to GPU", finds the new .cu file, kills the server
 // and sees it come back; then once more in a folder that is not trusted. Waits for conditions, never for a time.
 //
-// Usage: node vscode.mjs --code-server DIR --node DIR --vsix FILE --project DIR --out DIR [--screenshot FILE]
+// Usage: node vscode.mjs --code-server DIR --node DIR --vsix FILE --project DIR --out DIR [--screenshot FILE] [--only STORY]
 
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ const PATIENCE = 120_000;
 const SERVER_LINE = /HTTP server listening on (http:\/\/127\.0\.0\.1:\d+)/;
 
 const { values: options } = parseArgs({
-  options: Object.fromEntries(["code-server", "node", "vsix", "project", "out", "screenshot", "chromium"].map((name) => [name, { type: "string" }])),
+  options: Object.fromEntries(["code-server", "node", "vsix", "project", "out", "screenshot", "chromium", "only"].map((name) => [name, { type: "string" }])),
 });
 const out = options.out;
 mkdirSync(out, { recursive: true });
@@ -25,9 +25,10 @@ let failed = true;
 try {
   const extensions = join(home, "extensions");
   install(extensions);
-  await session("trusted", { trusted: true }, offloadStory);
-  await session("rules", { trusted: true }, rulesStory);
-  await session("restricted", { trusted: false }, restrictedStory);
+  const stories = { trusted: offloadStory, workspace: workspaceStory, long: longStory, rules: rulesStory, restricted: restrictedStory };
+  for (const [name, story] of Object.entries(stories)) {
+    if (options.only === undefined || options.only === name) await session(name, { trusted: name !== "restricted" }, story);
+  }
   failed = false;
 } finally {
   if (failed) console.error(`logs and screenshots of the failure: ${out}`);
@@ -207,6 +208,53 @@ async function resultsStory({ page, folder }) {
   step("results close without asking");
 }
 
+/** Work that takes long is called off in its own panel; how a rewrite came about is one, too. */
+async function longStory({ page, folder }) {
+  writeFileSync(
+    join(folder, "product.c"),
+    `void product(double c[400][400], double a[400][400], double b[400][400])
+{
+    for (int i = 0; i < 400; i++)
+        for (int j = 0; j < 400; j++) {
+            double s = 0.0;
+            for (int k = 0; k < 400; k++)
+                s += a[i][k] * b[k][j];
+            c[i][j] = s;
+        }
+}
+`,
+  );
+  writeFileSync(join(folder, "norm.c"), "#include <math.h>\n\ndouble norm(double x, double y) {\n    return sqrt(pow(x, 2) + pow(y, 2));\n}\n");
+  await open(page, "product.c");
+  await page.locator(".squiggly-hint").first().waitFor();
+  await goTo(page, 3, 5);
+  await choose(page, "Warpwright: Verify the Loop");
+  const working = await panel(page, /Verifying the kernel/);
+  await page.screenshot({ path: join(out, "working.png") });
+  await working.locator("a", { hasText: "Cancel" }).first().click();
+  await panel(page, /Called off; nothing was found out/);
+  await page.screenshot({ path: join(out, "called-off.png") });
+  if ((await page.locator(".notification-toast").count()) > 0) throw new Error("calling it off brought a message");
+  step("long work is called off in its panel");
+  await closeBeside(page);
+  await open(page, "norm.c");
+  await goTo(page, 4, 18);
+  await choose(page, "Warpwright: Apply Rewrite Rules", "Apply Rewrite Rules");
+  const row = (words) => page.locator(".quick-input-widget .monaco-list-row", { hasText: words }).first();
+  await page.keyboard.type("powers");
+  await row(/power/i).click();
+  await row("the whole file").click();
+  const explain = page.locator(".notification-toast .monaco-button", { hasText: "Explain This Rewrite" }).first();
+  await explain.click();
+  const derivation = await panel(page, /rule and place/);
+  await derivation.locator("table").first().waitFor();
+  await page.screenshot({ path: join(out, "derivation.png") });
+  await choose(page, "Preferences: Toggle between Light/Dark Themes");
+  await derivation.locator("body.vscode-light").waitFor();
+  await page.screenshot({ path: join(out, "derivation-light.png") });
+  step("how a rewrite came about is a panel");
+}
+
 /** Counts of a kernel in a panel and behind its lines. */
 async function simulationStory(page, folder) {
   const kernel = "columns.cu";
@@ -244,6 +292,116 @@ async function closeBeside(page) {
   await choose(page, "View: Close All Editors in Group");
   await beside.waitFor({ state: "hidden" });
   await page.keyboard.press("Control+1");
+}
+
+/** The tree of the folder's loops and kernels: listed, filtered, grouped, a click, and two loops of two files offloaded with one preview. */
+async function workspaceStory({ page, folder }) {
+  mkdirSync(join(folder, "solver"));
+  writeFileSync(
+    join(folder, "solver", "heat.c"),
+    `void step(int n, double *restrict out, const double *restrict in)
+{
+    for (int i = 1; i < n - 1; i++)
+        out[i] = in[i] + 0.25 * (in[i - 1] - 2.0 * in[i] + in[i + 1]);
+}
+
+void sweep(int n, double *a)
+{
+    for (int i = 1; i < n; i++)
+        a[i] = 0.5 * (a[i] + a[i - 1]);
+}
+
+void corners(double *a)
+{
+    for (int i = 0; i < 4; i++)
+        a[i] = 0.0;
+}
+`,
+  );
+  writeFileSync(
+    join(folder, "solver", "scale.cu"),
+    `__global__ void scale(float *a, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        a[i] *= 2.0f;
+}
+
+void run(float *a, int n)
+{
+    scale<<<(n + 255) / 256, 256>>>(a, n);
+}
+`,
+  );
+  await open(page, "loops.c");
+  await page.locator(".squiggly-info").first().waitFor();
+  await choose(page, "Warpwright: Show the Loops and Kernels");
+  const view = page.locator(".part.sidebar");
+  const row = (words) => view.locator(".monaco-list-row", { hasText: words }).first();
+  await row(/saxpy: \d+.*parallel/).waitFor();
+  await row(/step: 3.*parallel/).waitFor();
+  await row(/scale.*no races/).waitFor();
+  if ((await row(/corners/).count()) > 0) throw new Error("a loop of four rounds is listed");
+  await page.screenshot({ path: join(out, "tree.png") });
+  step("the folder's loops and kernels are listed by file");
+
+  await row(/sweep: 9/).click();
+  await page.locator(".tab.active", { hasText: "heat.c" }).first().waitFor();
+  await page.locator(".statusbar-item", { hasText: "Ln 9, Col 5" }).first().waitFor();
+  step("a click goes to the loop");
+
+  const title = async (label) => {
+    await view.locator(`.action-label[aria-label^="${label}"]`).first().click();
+  };
+  await title("Group by Verdict");
+  await row(/^Sequential/).waitFor();
+  await title("Choose What Is Shown");
+  const pick = page.locator(".quick-input-widget .monaco-list-row", { hasText: "not worth an offload" }).first();
+  await pick.waitFor();
+  await page.screenshot({ path: join(out, "tree-filter.png") });
+  await pick.click();
+  await page.keyboard.press("Enter");
+  await row(/sweep: 9/).waitFor({ state: "hidden" });
+  await row(/step: 3/).waitFor();
+  step("what is shown is chosen, and grouped by verdict");
+  await choose(page, "Preferences: Toggle between Light/Dark Themes");
+  await page.locator(".monaco-workbench.vs").first().waitFor();
+  await page.screenshot({ path: join(out, "tree-light.png") });
+  await choose(page, "Preferences: Toggle between Light/Dark Themes");
+  await page.locator(".monaco-workbench.vs-dark").first().waitFor();
+
+  const before = [read(folder, "loops.c"), read(folder, join("solver", "heat.c"))];
+  await row(/saxpy: \d+/).click();
+  await row(/step: 3/).click({ modifiers: ["Control"] });
+  const offer = page.locator(".context-view .action-label", { hasText: "Offload to the GPU" }).first();
+  await until("the menu of the tree", async () => {
+    await row(/step: 3/).click({ button: "right" });
+    return offer.waitFor({ timeout: PATIENCE / 20 }).then(() => true, () => false);
+  });
+  // A menu takes no click in the moment in which it opens.
+  await until("the menu's answer", async () => {
+    await offer.click({ timeout: PATIENCE / 20 }).catch(() => undefined);
+    return offer.waitFor({ state: "hidden", timeout: PATIENCE / 60 }).then(() => true, () => false);
+  });
+  const apply = page.locator(".bulk-edit-panel .monaco-button", { hasText: "Apply" }).first();
+  await apply.waitFor();
+  const changes = page.locator(".bulk-edit-panel .monaco-list-row");
+  await page.screenshot({ path: join(out, "tree-preview.png") });
+  // VS Code shows what needs a look without a tick: each file gets one, and is closed.
+  await changes.first().click();
+  for (let files = 0; files < 4; files += 1) for (const key of ["Space", "ArrowLeft", "ArrowDown"]) await page.keyboard.press(key);
+  await until("the files without their changes", async () => (await changes.count()) === 4);
+  const shown = (await changes.allInnerTexts()).join("\n");
+  await page.screenshot({ path: join(out, "tree-preview-ticked.png") });
+  if (!/loops\.c/.test(shown) || !/heat\.c/.test(shown)) throw new Error(`the preview shows not both files:\n${shown}`);
+  if (before[0] !== read(folder, "loops.c") || before[1] !== read(folder, join("solver", "heat.c"))) throw new Error("a file changed before the preview was applied");
+  step("two loops of two files are shown in one preview");
+  await apply.click();
+  await row(/step: 3/).waitFor({ state: "hidden" });
+  await choose(page, "File: Save All");
+  await until("both files are saved", () => ["loops.c", join("solver", "heat.c")].every((file) => /_on_gpu\(/.test(read(folder, file))));
+  await page.screenshot({ path: join(out, "tree-after.png") });
+  step("both were offloaded, and the tree says what is left");
 }
 
 /** A page of rewrite rules: begun by a command, broken, mended, used without a restart. */

@@ -221,7 +221,10 @@ impl Client {
             }
             (Some(method), Some(id)) => {
                 let result = match method.as_str() {
-                    "workspace/configuration" => json!([self.configuration]),
+                    "workspace/configuration" => {
+                        let asked = message["params"]["items"].as_array().map_or(&[][..], Vec::as_slice);
+                        asked.iter().map(|i| self.settings_for(i)).collect()
+                    }
                     "workspace/applyEdit" => {
                         self.applied.push(message["params"]["edit"].clone());
                         self.apply_answer.clone()
@@ -235,6 +238,12 @@ impl Client {
             }
             _ => self.inbox.push_back(message),
         }
+    }
+
+    /// What a user has set: `configuration`, or what it says of the folder that is asked for.
+    fn settings_for(&self, item: &Value) -> Value {
+        let folder = item["scopeUri"].as_str().and_then(|uri| self.configuration.get(uri));
+        folder.unwrap_or(&self.configuration).clone()
     }
 
     pub fn open(&mut self, uri: &str, text: &str) {

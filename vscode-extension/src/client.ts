@@ -3,11 +3,12 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { homedir } from "node:os";
 import * as vscode from "vscode";
-import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn, State, TransportKind } from "vscode-languageclient/node";
+import { CloseAction, ErrorAction, LanguageClient, ProgressType, RevealOutputChannelOn, State, TransportKind } from "vscode-languageclient/node";
 import { Crashes, RESTARTS_IN_WINDOW } from "./crashes";
 import { documentFilters } from "./documents";
 import { createdKernels, kernels } from "./kernels";
 import { locateServer } from "./locate";
+import type { ListedFile } from "./loops";
 import type { Panel, Panels } from "./panels";
 import type { Status } from "./status";
 import type { TraceChannel } from "./trace";
@@ -16,9 +17,16 @@ import { needsTrust } from "./trust";
 /** The command that an action carries which brings kernels: it is run when the edit is made. */
 export const OPEN_BESIDE = "warpwright.openBeside";
 
+/** Extensions that give C and CUDA an outline and a call hierarchy. */
+const OUTLINERS = ["llvm-vs-code-extensions.vscode-clangd", "ms-vscode.cpptools"];
+
 export class Server {
   readonly #crashes = new Crashes();
   #client: LanguageClient | undefined;
+  /** Of answers in pieces that were asked for. */
+  #tokens = 0;
+  /** Told each time the server runs. */
+  onRunning: (() => void) | undefined;
   /** Starts and stops run one after the other, whatever the order and number of clicks. */
   #queue: Promise<void> = Promise.resolve();
 
@@ -39,6 +47,21 @@ export class Server {
   /** Calls off what the server works on. */
   async cancel(token: string): Promise<void> {
     await this.#client?.sendNotification("window/workDoneProgress/cancel", { token });
+  }
+
+  /** Asks for the loops of these files, or of all in the workspace; they come in pieces. What was not looked at, in words. */
+  async loops(uris: readonly string[] | undefined, cancel: vscode.CancellationToken, piece: (files: readonly ListedFile[]) => void): Promise<string | undefined> {
+    const client = this.#client;
+    if (client === undefined || !client.isRunning()) throw new Error("The server is not running.");
+    this.#tokens += 1;
+    const token = `loops-${this.#tokens}`;
+    const pieces = client.onProgress(new ProgressType<ListedFile[]>(), token, piece);
+    try {
+      const answer = await client.sendRequest<{ files: ListedFile[]; note: string | null }>("warpwright/loops", { uris, partialResultToken: token }, cancel);
+      return answer.note ?? undefined;
+    } finally {
+      pieces.dispose();
+    }
   }
 
   start(): Promise<void> {
@@ -113,7 +136,7 @@ export class Server {
         traceOutputChannel: this.#trace.channel,
         revealOutputChannelOn: RevealOutputChannelOn.Never,
         // The server reads rule pages of a folder only if the user trusts it.
-        initializationOptions: () => ({ ...plain(vscode.workspace.getConfiguration("warpwright")), trusted: vscode.workspace.isTrusted, panels: true }),
+        initializationOptions: () => ({ ...plain(vscode.workspace.getConfiguration("warpwright")), trusted: vscode.workspace.isTrusted, panels: true, outlinedElsewhere: OUTLINERS.some((id) => vscode.extensions.getExtension(id) !== undefined) }),
         synchronize: { configurationSection: "warpwright" },
         diagnosticCollectionName: "warpwright",
         // A hover's way to the rest is a command of ours, and no other is followed.
@@ -152,6 +175,7 @@ export class Server {
     client.onDidChangeState(({ newState }) => {
       if (newState === State.Running) {
         this.#status.set({ kind: "running", version: client.initializeResult?.serverInfo?.version ?? "" });
+        this.onRunning?.();
       } else if (newState === State.Starting && this.#status.state.kind !== "crashed") {
         this.#status.set({ kind: "starting" });
       }

@@ -37,9 +37,14 @@ async function atCursor(name: (typeof AT_CURSOR)[number]): Promise<void> {
   try {
     await vscode.commands.executeCommand(`warpwright.${name}`, place);
   } catch (e) {
-    // The server refuses in sentences: what is in the way, and what would help.
-    void vscode.window.showWarningMessage(e instanceof Error ? e.message : String(e));
+    tellRefusal(e);
   }
+}
+
+/** The server refuses in sentences: what is in the way, and what would help. Who called something off needs not be told. */
+export function tellRefusal(e: unknown): void {
+  if (e instanceof vscode.CancellationError || (e instanceof Error && e.message === "Canceled")) return;
+  void vscode.window.showWarningMessage(e instanceof Error ? e.message : String(e));
 }
 
 async function menu(): Promise<void> {

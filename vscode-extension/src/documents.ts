@@ -1,7 +1,8 @@
 // Which documents the server is told about. The server tells languages apart by extension and content as well;
 // this list only has to be wide enough.
 
-const LANGUAGES = ["c", "cpp", "cuda-cpp", "cuda"] as const;
+export const LANGUAGES: readonly string[] = ["c", "cpp", "cuda-cpp", "cuda"];
+
 /** Languages, by the editor's name, that people may take for read: the status item says that they are not. */
 export const NOT_READ: Readonly<Record<string, string>> = { csharp: "C#" };
 

@@ -7,6 +7,7 @@ import { Panels } from "./panels";
 import { registerRules } from "./rules";
 import { Status } from "./status";
 import { traceChannel } from "./trace";
+import { LoopTree } from "./tree";
 
 let server: Server | undefined;
 
@@ -34,6 +35,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   );
   registerCommands(context, running, output, trace.channel);
   registerRules(context);
+  const tree = new LoopTree(running, context.workspaceState);
+  context.subscriptions.push(tree);
+  running.onRunning = () => tree.serverStarted();
   await running.start();
 }
 

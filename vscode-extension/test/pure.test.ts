@@ -5,6 +5,7 @@ import { Crashes, RESTARTS_IN_WINDOW, WINDOW_MS } from "../src/crashes";
 import { documentFilters } from "../src/documents";
 import { createdKernels, kernels } from "../src/kernels";
 import { locateServer, type Surroundings } from "../src/locate";
+import { byFile, byVerdict, isShown, summary, USUAL, type ListedFile, type Loop } from "../src/loops";
 import { shown } from "../src/state";
 import { needsTrust } from "../src/trust";
 
@@ -94,5 +95,30 @@ describe("the rest", () => {
     assert.equal(shown({ kind: "crashed", restarting: false }, true).severity, "error");
     assert.equal(shown({ kind: "crashed", restarting: true }, true).severity, "warning");
     assert.equal(shown({ kind: "missing", message: "no server" }, true).tooltip, "no server");
+  });
+});
+
+describe("the list of loops", () => {
+  const loop = (key: string, more: Partial<Loop>): Loop => ({
+    key, kind: "loop", range: { start: { line: 0, character: 0 }, end: { line: 0, character: 3 } }, function: "f", header: "for (;;)",
+    verdict: "independent", words: "parallel", worth: "worth", reason: "", offload: true, mark: true, marked: false, ...more,
+  });
+  const loops = [loop("f#0", {}), loop("f#1", { worth: "inside" }), loop("f#2", { verdict: "sequential", worth: "open" }), loop("f#3", { worth: "small" }), loop("f#4", { worth: "small", marked: true })];
+  const file: ListedFile = { uri: "file:///a.c", language: "C", text: "1", loops };
+  const keys = (shown: readonly Loop[]): string => shown.map((l) => l.key.slice(2)).join("");
+
+  test("each width shows less, and what is marked stays", () => {
+    const of = (width: "all" | "usual" | "worth"): string => keys(loops.filter((l) => isShown(l, { ...USUAL, width })));
+    assert.deepEqual([of("all"), of("usual"), of("worth")], ["01234", "024", "0"]);
+    assert.equal(keys(loops.filter((l) => isShown(l, { width: "all", hidden: ["independent"] }))), "2");
+  });
+  test("groups come in one order, and empty ones not at all", () => {
+    assert.deepEqual(byVerdict(loops).map(([verdict, of]) => `${verdict} ${keys(of)}`), ["independent 0134", "sequential 2"]);
+  });
+  test("what is chosen goes to the server file by file, each loop once", () => {
+    const other: ListedFile = { ...file, uri: "file:///b.c", text: "2" };
+    const chosen = [...loops.slice(0, 2).map((l) => ({ file, loop: l })), { file: other, loop: loop("g#0", {}) }, { file, loop: loop("f#0", {}) }];
+    assert.deepEqual(byFile(chosen), [{ uri: "file:///a.c", text: "1", keys: ["f#0", "f#1"] }, { uri: "file:///b.c", text: "2", keys: ["g#0"] }]);
+    assert.equal(summary(loops, loops.slice(0, 2)), "2 of 5, 1 worth an offload");
   });
 });

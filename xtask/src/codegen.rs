@@ -75,7 +75,7 @@ fn settings(program: &PathBuf) -> Result<Map<String, Value>> {
 fn package_json(old: &str, settings: &Map<String, Value>) -> Result<String> {
     let mut section = Map::new();
     for (order, (name, schema)) in settings.iter().enumerate() {
-        section.insert(name.clone(), for_vscode(schema, order, is_restricted(schema)));
+        section.insert(name.clone(), for_vscode(name, schema, order));
     }
     let restricted: Vec<Value> = std::iter::once(OWN_RESTRICTED.to_owned())
         .chain(settings.iter().filter(|(_, schema)| is_restricted(schema)).map(|(name, _)| name.clone()))
@@ -93,7 +93,11 @@ fn is_restricted(schema: &Value) -> bool {
     schema["description"].as_str().is_some_and(|words| words.starts_with("Absolute path"))
 }
 
-fn for_vscode(schema: &Value, order: usize, restricted: bool) -> Value {
+/// What is one for all documents; other settings may differ from folder to folder of a workspace.
+const OF_THE_WINDOW: [&str; 2] = ["warpwright.analysis.idleDelay", "warpwright.outline"];
+
+fn for_vscode(name: &str, schema: &Value, order: usize) -> Value {
+    let restricted = is_restricted(schema);
     let mut out = Map::new();
     for (key, value) in schema.as_object().into_iter().flatten() {
         match key.as_str() {
@@ -112,7 +116,8 @@ fn for_vscode(schema: &Value, order: usize, restricted: bool) -> Value {
         // what is started is no folder's to say, trusted or not
         (true, Some(words)) if words.contains("is never run") => "machine",
         (true, _) => "machine-overridable",
-        _ => "window",
+        _ if OF_THE_WINDOW.contains(&name) => "window",
+        _ => "resource",
     };
     out.insert("scope".to_owned(), Value::from(scope));
     Value::Object(out)
@@ -214,6 +219,7 @@ mod tests {
         let section = &read["configuration"][1]["properties"];
         assert_eq!(section["warpwright.hints"]["markdownDescription"], "Show them.");
         assert_eq!(section["warpwright.nvrtc"]["scope"], "machine-overridable");
+        assert_eq!(section["warpwright.hints"]["scope"], "resource");
         assert_eq!(read["restrictedConfigurations"], json!(["warpwright.server.path", "warpwright.nvrtc"]));
         assert_eq!(package_json(&new, &settings()).expect("again"), new, "a second run changes nothing");
     }

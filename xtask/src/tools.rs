@@ -44,6 +44,8 @@ const EDITORS: &[(&str, &str)] = &[
     ("nodejs", "node"),
     ("npm", "npm"),
     ("neovim", "nvim"),
+    ("emacs-nox", "emacs"),
+    ("elpa-eglot", "/usr/share/doc/elpa-eglot"),
     ("chromium", "chromium"),
     ("fonts-dejavu-core", "/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf"),
     ("libkrb5-dev", "/usr/include/krb5.h"),

@@ -20,6 +20,7 @@ use super::host::{Ask, Context, Glance, Glimpse, HostHandle, Message, Need, Refu
 use super::outgoing::Outgoing;
 use super::panel::AtLines;
 use super::pool::Pool;
+use super::survey::Survey;
 use super::{commands, edits, requests};
 use crate::project::is_linked;
 use crate::rule_pages;
@@ -110,6 +111,27 @@ impl Backend {
         async move { answer.await.map_err(|_| failed_inside()) }
     }
 
+    /// What files are looked at with, as it is at this moment.
+    pub fn survey(&self) -> impl Future<Output = Result<Survey>> + Send + 'static {
+        let (reply, answer) = oneshot::channel();
+        let run = Box::new(move |survey| {
+            // a request that was cancelled has nobody to tell
+            let _ = reply.send(survey);
+        });
+        self.host.send(Message::Survey(run));
+        async move { answer.await.map_err(|_| failed_inside()) }
+    }
+
+    /// Does work that nobody waits for at the keyboard.
+    pub async fn on_pool<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+        let (reply, answer) = oneshot::channel();
+        self.pool.long(Box::new(move || {
+            // a request that was cancelled has nobody to tell
+            let _ = reply.send(work());
+        }));
+        answer.await.map_err(|_| failed_inside())
+    }
+
     pub fn caps(&self) -> Arc<Caps> {
         self.caps.get().cloned().unwrap_or_default()
     }
@@ -117,6 +139,10 @@ impl Backend {
     /// Not in tower-lsp's trait, so routed by name.
     pub async fn document_text(&self, params: lsp::DocumentSymbolParams) -> Result<wire::DocumentText> {
         requests::document_text::run(self, params).await
+    }
+
+    pub async fn loops(&self, params: wire::LoopsAsked) -> Result<wire::ListedLoops> {
+        requests::loops::run(self, params).await
     }
 
     pub async fn cancel_progress(&self, params: lsp::WorkDoneProgressCancelParams) {
@@ -181,6 +207,7 @@ impl LanguageServer for Backend {
             }
             true => requests::initialized::pull_settings(self),
         }
+        requests::initialized::pull_folder_settings(self);
     }
 
     async fn did_change_watched_files(&self, params: lsp::DidChangeWatchedFilesParams) {
@@ -200,6 +227,7 @@ impl LanguageServer for Backend {
         };
         let (added, removed) = (paths(params.event.added), paths(params.event.removed));
         self.host.send(Message::Folders { added, removed, trusted: None });
+        requests::initialized::pull_folder_settings(self);
     }
 
     async fn completion(&self, params: lsp::CompletionParams) -> Result<Option<lsp::CompletionResponse>> {
@@ -224,6 +252,34 @@ impl LanguageServer for Backend {
 
     async fn inlay_hint(&self, params: lsp::InlayHintParams) -> Result<Option<Vec<lsp::InlayHint>>> {
         requests::inlay_hint::run(self, params).await
+    }
+
+    async fn document_symbol(
+        &self,
+        params: lsp::DocumentSymbolParams,
+    ) -> Result<Option<lsp::DocumentSymbolResponse>> {
+        requests::document_symbol::run(self, params).await
+    }
+
+    async fn prepare_call_hierarchy(
+        &self,
+        params: lsp::CallHierarchyPrepareParams,
+    ) -> Result<Option<Vec<lsp::CallHierarchyItem>>> {
+        requests::prepare_call_hierarchy::run(self, params).await
+    }
+
+    async fn incoming_calls(
+        &self,
+        params: lsp::CallHierarchyIncomingCallsParams,
+    ) -> Result<Option<Vec<lsp::CallHierarchyIncomingCall>>> {
+        requests::incoming_calls::run(self, params).await
+    }
+
+    async fn outgoing_calls(
+        &self,
+        params: lsp::CallHierarchyOutgoingCallsParams,
+    ) -> Result<Option<Vec<lsp::CallHierarchyOutgoingCall>>> {
+        requests::outgoing_calls::run(self, params).await
     }
 
     async fn diagnostic(

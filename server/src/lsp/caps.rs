@@ -6,6 +6,7 @@ use text::PositionEncoding;
 use tower_lsp::ls_types::{self as lsp, InitializeParams, ServerCapabilities};
 
 use super::commands;
+use crate::settings::Settings;
 
 /// The client's abilities that change our answers.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +35,8 @@ pub struct Caps {
     /// Whether results are shown in panels of the editor (`warpwright/showPanel`).
     pub panels: bool,
     pub shows_documents: bool,
+    /// Whether outlines and call hierarchies are wanted of us.
+    pub outlines: bool,
     pub refreshes_hints: bool,
     pub refreshes_lenses: bool,
     /// Whether completion can be had for rule pages alone.
@@ -86,6 +89,7 @@ impl Caps {
                 .is_some_and(|c| yes(c.dynamic_registration)),
             progress: caps.window.as_ref().is_some_and(|w| yes(w.work_done_progress)),
             panels: params.initialization_options.as_ref().is_some_and(|o| o["panels"] == true),
+            outlines: outlines(params),
             shows_documents: caps
                 .window
                 .as_ref()
@@ -108,6 +112,17 @@ fn roots(params: &InitializeParams) -> Vec<std::path::PathBuf> {
         all.extend(params.root_uri.iter().filter_map(super::edits::local_path));
     }
     all
+}
+
+/// By the setting `outline`: unless somebody else does so, or as it is told.
+fn outlines(params: &InitializeParams) -> bool {
+    let options = params.initialization_options.as_ref();
+    let settings = options.map(|o| Settings::read(o).0).unwrap_or_default();
+    match settings.outline.as_str() {
+        "on" => true,
+        "off" => false,
+        _ => !options.is_some_and(|o| o["outlinedElsewhere"] == true),
+    }
 }
 
 /// UTF-8 where the client offers it, else UTF-16 (which every client must know), else what it offers.
@@ -152,6 +167,8 @@ pub fn server_capabilities(caps: &Caps) -> ServerCapabilities {
             }),
             ..Default::default()
         }),
+        document_symbol_provider: caps.outlines.then_some(lsp::OneOf::Left(true)),
+        call_hierarchy_provider: caps.outlines.then_some(lsp::CallHierarchyServerCapability::Simple(true)),
         hover_provider: Some(lsp::HoverProviderCapability::Simple(true)),
         code_action_provider: Some(lsp::CodeActionProviderCapability::Options(lsp::CodeActionOptions {
             code_action_kinds: Some(vec![

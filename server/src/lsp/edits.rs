@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use text::Text;
 use tower_lsp::ls_types as lsp;
 
 use super::caps::Caps;
@@ -26,14 +27,28 @@ pub struct NewFile {
     pub text: String,
 }
 
-/// An edit in parts: what the client does to the document, and what files come into being.
+/// The text that an edit is of.
+#[derive(Clone, Copy)]
+pub struct Of<'a> {
+    pub uri: &'a lsp::Uri,
+    /// Of a document that is open.
+    pub version: Option<i32>,
+    pub text: &'a Text,
+}
+
+/// An edit in parts: what the client does to documents, and what files come into being.
 pub struct Plan {
-    document: lsp::Uri,
-    version: i32,
-    edits: Vec<lsp::TextEdit>,
+    documents: Vec<Changed>,
     pub create: Vec<NewFile>,
     /// What the user is to see before it is applied, where it changes many places.
     look_at: Option<lsp::ChangeAnnotation>,
+}
+
+/// What is done to a document.
+struct Changed {
+    uri: lsp::Uri,
+    version: Option<i32>,
+    edits: Vec<lsp::TextEdit>,
 }
 
 /// Names the annotation that all changes of a plan have.
@@ -41,33 +56,59 @@ const ANNOTATION: &str = "offload";
 
 /// Puts an edit of `view`'s text into LSP's words.
 pub fn plan(edit: &ide::WorkspaceEdit, view: &View, caps: &Caps) -> Result<Plan, String> {
+    let of = Of { uri: &view.uri, version: Some(view.version), text: &view.text };
+    let mut out = plan_of(edit, of, caps, &[])?;
+    if edit.create.len() > 1 || !edit.left_out.is_empty() {
+        out.look_at = annotation("Offload to the GPU", &edit.left_out, caps);
+    }
+    Ok(out)
+}
+
+/// What the user is to see before an edit is made, in clients that show it.
+fn annotation(label: &str, left_out: &[String], caps: &Caps) -> Option<lsp::ChangeAnnotation> {
+    let stay = || format!("Other loops stay as they are: {}", left_out.join(" "));
+    caps.annotates.then(|| lsp::ChangeAnnotation {
+        label: label.to_owned(),
+        needs_confirmation: Some(true),
+        description: (!left_out.is_empty()).then(stay),
+    })
+}
+
+/// The edits of several texts as one. `label`: the user is to see them before they are made.
+pub fn joined(plans: Vec<Plan>, label: Option<&str>, left_out: &[String], caps: &Caps) -> Plan {
+    let mut out = Plan { documents: Vec::new(), create: Vec::new(), look_at: None };
+    for plan in plans {
+        out.documents.extend(plan.documents);
+        out.create.extend(plan.create);
+    }
+    out.look_at = label.and_then(|label| annotation(label, left_out, caps));
+    out
+}
+
+/// Puts the edit of one text into LSP's words; the names of `others` are taken.
+pub fn plan_of(edit: &ide::WorkspaceEdit, of: Of, caps: &Caps, others: &[Plan]) -> Result<Plan, String> {
     let mut edits = Vec::new();
     for file in &edit.edits {
         if let Some(name) = &file.file {
             return Err(format!("The action would edit {name} too, which this server does not do yet."));
         }
-        let positions = file.edits.to_positions(&view.text, caps.encoding).map_err(|e| e.to_string())?;
+        let positions = file.edits.to_positions(of.text, caps.encoding).map_err(|e| e.to_string())?;
         edits.extend(positions.into_iter().map(|e| lsp::TextEdit {
             range: lsp::Range { start: to_lsp::position(e.range.start), end: to_lsp::position(e.range.end) },
             new_text: e.text,
         }));
     }
     let mut create = Vec::new();
+    let taken: Vec<&lsp::Uri> = others.iter().flat_map(|p| &p.create).map(|f| &f.uri).collect();
     for file in &edit.create {
-        create.extend(place(file, view)?);
+        create.extend(place(file, of.uri, &taken)?);
     }
-    let many = edit.create.len() > 1 || !edit.left_out.is_empty();
-    let look_at = (many && caps.annotates).then(|| lsp::ChangeAnnotation {
-        label: "Offload to the GPU".to_owned(),
-        needs_confirmation: Some(true),
-        description: (!edit.left_out.is_empty())
-            .then(|| format!("Other loops stay as they are: {}", edit.left_out.join(" "))),
-    });
-    Ok(Plan { document: view.uri.clone(), version: view.version, edits, create, look_at })
+    let documents = vec![Changed { uri: of.uri.clone(), version: of.version, edits }];
+    Ok(Plan { documents, create, look_at: None })
 }
 
 /// Where a new file goes: beside the document, under a name that is free. `None`: it is there already, word for word.
-fn place(file: &ide::NewFile, view: &View) -> Result<Option<NewFile>, String> {
+fn place(file: &ide::NewFile, document: &lsp::Uri, others: &[&lsp::Uri]) -> Result<Option<NewFile>, String> {
     let (stem, extension) = match file.name.rsplit_once('.') {
         Some((stem, extension)) => (stem, format!(".{extension}")),
         None => (file.name.as_str(), String::new()),
@@ -77,9 +118,13 @@ fn place(file: &ide::NewFile, view: &View) -> Result<Option<NewFile>, String> {
             1 => file.name.clone(),
             n => format!("{stem}_{n}{extension}"),
         };
-        let uri = sibling(&view.uri, &name).ok_or("The document's address has no folder.")?;
+        let uri = sibling(document, &name).ok_or("The document's address has no folder.")?;
         let path = local_path(&uri);
+        let is_promised = others.contains(&&uri);
         let taken = path.as_ref().is_some_and(|p| p.symlink_metadata().is_ok());
+        if is_promised {
+            continue;
+        }
         if !taken {
             return Ok(Some(NewFile { uri, path, text: file.text.clone() }));
         }
@@ -97,10 +142,12 @@ impl Plan {
         if !caps.document_changes {
             // a hash map keyed by addresses, whose interior is only nominally mutable
             #[allow(clippy::mutable_key_type)]
-            let changes = HashMap::from([(self.document.clone(), self.edits.clone())]);
+            let changes: HashMap<_, _> =
+                self.documents.iter().map(|d| (d.uri.clone(), d.edits.clone())).collect();
             return lsp::WorkspaceEdit { changes: Some(changes), ..Default::default() };
         }
-        let document = self.edit_of(self.document.clone(), Some(self.version), self.edits.clone());
+        let documents: Vec<lsp::TextDocumentEdit> =
+            self.documents.iter().map(|d| self.edit_of(d.uri.clone(), d.version, d.edits.clone())).collect();
         let changes = if client_creates(caps) && !self.create.is_empty() {
             let mut operations = Vec::new();
             for file in &self.create {
@@ -119,10 +166,10 @@ impl Plan {
                     vec![all],
                 )));
             }
-            operations.push(lsp::DocumentChangeOperation::Edit(document));
+            operations.extend(documents.into_iter().map(lsp::DocumentChangeOperation::Edit));
             lsp::DocumentChanges::Operations(operations)
         } else {
-            lsp::DocumentChanges::Edits(vec![document])
+            lsp::DocumentChanges::Edits(documents)
         };
         let look_at = self.look_at.iter().map(|a| (ANNOTATION.to_owned(), a.clone()));
         lsp::WorkspaceEdit {
@@ -130,6 +177,11 @@ impl Plan {
             change_annotations: self.look_at.is_some().then(|| look_at.collect()),
             ..Default::default()
         }
+    }
+
+    /// Whether the client shows it before it applies it.
+    pub fn is_shown(&self) -> bool {
+        self.look_at.is_some()
     }
 
     fn annotation(&self) -> Option<lsp::ChangeAnnotationIdentifier> {

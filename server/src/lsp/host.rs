@@ -12,7 +12,9 @@ mod rules;
 mod settling;
 mod telling;
 
-use std::collections::HashMap;
+pub use settling::of_folder;
+
+use std::collections::{BTreeMap, HashMap};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, OnceLock};
@@ -28,6 +30,7 @@ use super::document::{Analyzed, Document, Running, View};
 use super::edits::local_path;
 use super::outgoing::Outgoing;
 use super::pool::Pool;
+use super::survey::Survey;
 use super::to_lsp;
 use super::transport::panic_text;
 use super::work::{Done, Work};
@@ -116,6 +119,8 @@ pub enum Message {
         uri: lsp::Uri,
     },
     Settings(Value),
+    /// Those of the workspace's folders, where there are several.
+    FolderSettings(Vec<(std::path::PathBuf, Value)>),
     /// The settings are the user's from now on, not only what we begin with.
     Settled,
     /// A compiler has said what it defines.
@@ -149,6 +154,8 @@ pub enum Message {
     },
     Ask(Ask),
     Glance(Glance),
+    /// What files that are not open are read with.
+    Survey(Box<dyn FnOnce(Survey) + Send>),
     /// More was found out of a document than its view tells.
     Deepened {
         uri: lsp::Uri,
@@ -209,6 +216,8 @@ struct Host {
     tools: Tools,
     documents: HashMap<String, Document>,
     settings: Arc<Settings>,
+    /// Of documents in these folders.
+    folder_settings: BTreeMap<std::path::PathBuf, Arc<Settings>>,
     /// Complaints about settings that the user has seen.
     complained: Vec<String>,
     memo: ide::Memo,
@@ -240,6 +249,7 @@ pub fn start(tools: Tools) -> (HostHandle, std::io::Result<()>) {
         tools,
         documents: HashMap::new(),
         settings: Arc::default(),
+        folder_settings: BTreeMap::new(),
         complained: Vec::new(),
         memo: ide::Memo::new(),
         projects: Arc::new(Projects::new(disk.clone())),
@@ -290,6 +300,7 @@ impl Host {
             Message::Save { uri } => self.save(&uri),
             Message::Close { uri } => self.close(&uri),
             Message::Settings(value) => self.configure(&value),
+            Message::FolderSettings(folders) => self.configure_folders(&folders),
             Message::Settled => self.settle(),
             Message::CompilerAnswered => self.all_again(""),
             Message::FilesChanged { sources, programs, pages } => {
@@ -319,6 +330,7 @@ impl Host {
             }
             Message::Ask(ask) => self.ask(ask),
             Message::Glance(glance) => self.glance(glance),
+            Message::Survey(run) => run(self.survey()),
             Message::Deepened { uri } => self.deepened(&uri),
             Message::Analyzed(outcome) => self.analyzed(outcome),
             Message::Early { uri, epoch, generation, rendered, ahead } => {
@@ -453,6 +465,7 @@ impl Host {
     /// Starts what the document needs next, unless something runs for it.
     fn analyze(&mut self, uri: &str) {
         let caps = self.caps();
+        let settings = self.settings_of(uri);
         let Some(document) = self.documents.get_mut(uri) else { return };
         if document.running.is_some() {
             return;
@@ -505,7 +518,7 @@ impl Host {
             text: document.text.clone(),
             language,
             tier,
-            settings: self.settings.clone(),
+            settings,
             caps,
             memo: self.memo.clone(),
             disk: self.disk.clone(),

@@ -8,6 +8,7 @@
 
 mod actions;
 mod backend;
+mod calls;
 mod caps;
 mod client_life;
 mod commands;
@@ -23,6 +24,7 @@ mod panel;
 mod pool;
 mod rendered;
 mod requests;
+mod survey;
 mod to_lsp;
 mod transport;
 mod work;
@@ -60,6 +62,7 @@ pub fn run() -> anyhow::Result<u8> {
         )
     })
     .custom_method("window/workDoneProgress/cancel", backend::Backend::cancel_progress)
+    .custom_method("warpwright/loops", backend::Backend::loops)
     .custom_method("warpwright/documentText", backend::Backend::document_text)
     .finish();
     started?;

@@ -115,12 +115,46 @@ pub struct Below {
 
 /// Lists them.
 pub fn below(folder: &Path, language: ide::Language) -> Below {
-    let (mut files, mut left) = (Vec::new(), ENTRIES);
-    add(folder, language, 0, &mut left, &mut files);
-    Below { files, is_cut: left == 0 }
+    those_below(folder, &|f| is_linked(f, language))
 }
 
-fn add(folder: &Path, language: ide::Language, depth: usize, left: &mut usize, out: &mut Vec<PathBuf>) {
+/// The files below a folder that somebody would call a source: of any language, and no header. `None`: what lies there is everybody's.
+pub fn sources(folder: &Path) -> Option<Below> {
+    (!is_shared(folder)).then(|| those_below(folder, &is_source))
+}
+
+/// Whether a file is one of the [`sources`] of a folder.
+pub fn is_source_below(folder: &Path, file: &Path) -> bool {
+    let Ok(within) = file.strip_prefix(folder) else { return false };
+    let is_entered = |f: &Path| {
+        let name = f.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        name.is_empty() || is_entered(&name)
+    };
+    is_source(file) && !is_shared(folder) && within.ancestors().skip(1).all(is_entered)
+}
+
+/// Whether there may be sources of a program in a folder of this name.
+fn is_entered(name: &str) -> bool {
+    !name.starts_with('.') && !NO_SOURCES.contains(&name)
+}
+
+/// Whether a file is one that is analyzed by itself.
+fn is_source(path: &Path) -> bool {
+    let extension = path.extension().and_then(|e| e.to_str());
+    extension
+        .is_some_and(|e| !HEADERS.contains(&e) && ide::LANGUAGES.iter().any(|l| l.files.always.contains(&e)))
+}
+
+/// What others include.
+const HEADERS: [&str; 5] = ["h", "hpp", "hh", "hxx", "cuh"];
+
+fn those_below(folder: &Path, fits: &dyn Fn(&Path) -> bool) -> Below {
+    let (mut files, mut left) = (Vec::new(), ENTRIES);
+    add(folder, fits, 0, &mut left, &mut files);
+    Below { is_cut: left == 0 || files.len() >= FILES, files }
+}
+
+fn add(folder: &Path, fits: &dyn Fn(&Path) -> bool, depth: usize, left: &mut usize, out: &mut Vec<PathBuf>) {
     for path in children(folder) {
         if out.len() >= FILES || *left == 0 {
             return;
@@ -130,10 +164,10 @@ fn add(folder: &Path, language: ide::Language, depth: usize, left: &mut usize, o
         let Ok(kind) = path.symlink_metadata().map(|m| m.file_type()) else { continue };
         // a link may lead in a circle
         if kind.is_dir() {
-            if depth < DEPTH && !name.starts_with('.') && !NO_SOURCES.contains(&&*name) {
-                add(&path, language, depth + 1, left, out);
+            if depth < DEPTH && is_entered(&name) {
+                add(&path, fits, depth + 1, left, out);
             }
-        } else if is_linked(&path, language) {
+        } else if fits(&path) {
             out.push(path);
         }
     }

@@ -91,7 +91,7 @@ fn line_end(doc: &Doc, offset: u32) -> u32 {
 }
 
 /// Whether a lens offers the offload of a loop.
-fn is_offered(view: &FunctionView, id: LoopId) -> bool {
+pub(crate) fn is_offered(view: &FunctionView, id: LoopId) -> bool {
     let wanted = crate::lints::is_parallel(view.of(id)) || view.together(id).is_some();
     wanted && view.is_source(id) && view.is_offered(id)
 }

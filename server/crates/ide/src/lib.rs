@@ -17,6 +17,7 @@ mod cost;
 mod diagnostic;
 mod document;
 mod enabling;
+mod entries;
 mod file_arrays;
 mod function_messages;
 mod function_view;
@@ -25,10 +26,12 @@ mod host_pages;
 mod hover;
 mod kernels;
 mod limits;
+
 mod lints;
 mod memo;
 mod offload;
 mod optimize;
+mod outline;
 mod plans;
 mod project;
 mod promises;
@@ -51,8 +54,8 @@ mod worth;
 mod tests;
 
 pub use actions::{
-    actions, refactorings, resolve, Action, ActionId, ActionKind, FileEdit, NewFile, ResolveError, Resolved,
-    WorkspaceEdit,
+    actions, mark_all, refactorings, resolve, Action, ActionId, ActionKind, FileEdit, NewFile, ResolveError,
+    Resolved, WorkspaceEdit,
 };
 pub use analysis::Requests;
 pub use ask::Ask;
@@ -63,6 +66,7 @@ pub use diagnostic::{Diagnostic, Related, Severity, Tag};
 pub(crate) use diagnostic::{Evidence, Fact};
 pub use document::{Choice, Doc, Language, Options, Parts, Standard, Taken, Target, LANGUAGES};
 pub use enabling::{Enabling, EnablingStep};
+pub use entries::{entries, Entry, Worth};
 pub use front::{
     Ask as HeaderAsk, Header, HeaderId, Headers, Index as HeaderIndex, Predefined, Source as HeaderSource,
 };
@@ -73,9 +77,11 @@ pub use kernels::{
     BranchReport, CountedAccess, KernelReport, KernelRun, Origin, Problem, Race, RaceReport, RacesReport,
     RangeReport, Shape, SimulateOptions, WarpOperation,
 };
+
 pub use memo::Memo;
 pub use offload::{offload, KernelShape, Offloaded, OffloadedLoop, Refused, Which};
 pub use optimize::offload_optimized;
+pub use outline::{calls, functions, outline, CallSite, Symbol, SymbolKind};
 pub use project::{FileNames, Project, ProjectFile};
 pub use report::{
     ConditionReport, DependenceReport, InductionReport, LineColumn, LoopReport, ObstacleReport,

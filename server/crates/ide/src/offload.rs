@@ -26,6 +26,8 @@ use crate::{Ask, Doc, FileEdit, Language, NewFile, WorkspaceEdit};
 pub enum Which {
     /// The loop of this key.
     Key(String),
+    /// The loops of these keys; one inside another is left to the outer one.
+    Keys(Vec<String>),
     /// The outermost loop that begins on this 1-based line.
     Line(u32),
     /// Likewise for each of these lines.
@@ -115,7 +117,7 @@ pub fn offload(ask: &Ask, findings: &Findings, which: &Which) -> Result<Offloade
     let chosen = choose(ask, findings, which);
     if chosen.is_empty() {
         return Err(match which {
-            Which::Key(_) | Which::Lines(_) => Refused::Stale,
+            Which::Key(_) | Which::Keys(_) | Which::Lines(_) => Refused::Stale,
             Which::Line(line) => Refused::Because(format!("No loop begins on line {line}.")),
             Which::Worth(_) => Refused::Because(none_worth(&crate::units::worth(ask, findings, which).1)),
             Which::Marked => Refused::Because(format!("No loop is marked. {TO_MARK}")),
@@ -153,7 +155,9 @@ pub fn offload(ask: &Ask, findings: &Findings, which: &Which) -> Result<Offloade
             _ => left_out.join(" "),
         }));
     }
+    let stay = if matches!(which, Which::Keys(_)) { left_out.clone() } else { Vec::new() };
     let mut offloaded = work.finish(left_out)?;
+    offloaded.edit.left_out = stay;
     others.sort_by_key(|l| l.line);
     offloaded.left_out = others;
     recheck(doc, &offloaded)?;
@@ -190,6 +194,11 @@ pub(crate) fn named<'a>(findings: &'a Findings, which: &Which) -> Vec<&'a LoopFi
         Which::Line(line) => findings.on_line(*line).into_iter().collect(),
         Which::Lines(lines) => {
             let mut all: Vec<&LoopFinding> = lines.iter().filter_map(|&l| findings.on_line(l)).collect();
+            all.sort_by_key(|l| (l.span.start, std::cmp::Reverse(l.span.end)));
+            all
+        }
+        Which::Keys(keys) => {
+            let mut all: Vec<&LoopFinding> = keys.iter().filter_map(|k| findings.by_key(k)).collect();
             all.sort_by_key(|l| (l.span.start, std::cmp::Reverse(l.span.end)));
             all
         }

@@ -47,7 +47,7 @@ pub(crate) fn units<'f>(ask: &Ask, findings: &'f Findings, which: &Which) -> Vec
             alone: true,
         };
         match &view {
-            Some(view) if matches!(which, Which::Marked | Which::MarkedIn(_)) => {
+            Some(view) if matches!(which, Which::Marked | Which::MarkedIn(_) | Which::Keys(_)) => {
                 out.extend(together(view, function, outermost))
             }
             _ => out.extend(function.iter().map(single)),

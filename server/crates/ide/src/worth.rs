@@ -4,6 +4,8 @@
 
 use std::cell::Cell;
 
+use analysis::LoopId;
+
 use crate::check::{Findings, LoopFinding};
 use crate::cost::{too_little, too_narrow, too_thin};
 use crate::function_view::FunctionView;
@@ -112,4 +114,19 @@ pub(crate) fn objection(view: &FunctionView, unit: &Unit) -> Option<LeftOut> {
     let Planned::Kernel(outline) = view.planned(l.id) else { return None };
     let reason = too_little(&outline.cost)?;
     Some(LeftOut { line: l.line(), function: l.report().function.clone(), around: false, reason })
+}
+
+/// Whether it is known that a kernel is made and that nothing says it is too small.
+pub(crate) fn pays(view: &FunctionView, id: LoopId) -> bool {
+    match view.known_plan(id) {
+        Some(Planned::Kernel(outline)) => {
+            let cost = &outline.cost;
+            // what is thin pays where no loop on the host repeats it
+            let repeated = view.of(id).parent.is_some();
+            let thin = repeated && too_thin(cost).is_some();
+            !thin && too_narrow(cost).is_none() && too_little(cost).is_none()
+        }
+        Some(Planned::Together(_)) => true,
+        _ => false,
+    }
 }

@@ -37,6 +37,106 @@ pub struct Target {
     /// `warpwright.applyRules`: whether the editor is to show how the result came about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<bool>,
+    /// `warpwright.offload`, `.mark`: loops of files as `warpwright/loops` has listed them, all in one edit; nothing else is said then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<LoopsOfFile>>,
+}
+
+/// Loops of one file.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct LoopsOfFile {
+    pub uri: String,
+    /// The text that is meant, as it was listed; another one is refused.
+    pub text: String,
+    /// Of its loops.
+    pub keys: Vec<String>,
+}
+
+/// One edit of several files: `warpwright.offload`, `.mark` with `files`. The editor is asked to show it before it is applied, if several
+/// loops are meant.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct FilesEdited {
+    /// False: the user has called it off, and nothing was changed.
+    pub applied: bool,
+    /// Files that were created, as URIs.
+    pub created: Vec<String>,
+    /// Loops that stay as they are, and why, a sentence each.
+    pub left_out: Vec<String>,
+}
+
+/// `warpwright/loops`: asks for the loops and kernels of the workspace, for a list that one looks through.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Default, Debug)]
+pub struct LoopsAsked {
+    /// Only of these files; else of all in the workspace's folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uris: Option<Vec<String>>,
+    /// LSP's token for answers in pieces: a list of [`ListedFile`] each, sent with `$/progress` as the files are analyzed.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "partialResultToken")]
+    #[schemars(with = "Option<String>")]
+    pub partial_result_token: Option<serde_json::Value>,
+}
+
+/// The answer to `warpwright/loops`.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct ListedLoops {
+    /// In the order of their paths; empty where all was answered in pieces.
+    pub files: Vec<ListedFile>,
+    /// What was not looked at, and why, a sentence; null: nothing.
+    pub note: Option<String>,
+}
+
+/// A file with its loops and kernels.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct ListedFile {
+    pub uri: String,
+    /// Such as `C`; null: it cannot be read, or is no source of the workspace: a header, a text in no language that is read.
+    pub language: Option<String>,
+    /// Names this very text. A file that is open is listed as the editor has it.
+    pub text: String,
+    /// In textual order.
+    pub loops: Vec<ListedLoop>,
+}
+
+/// A loop of the host, or a kernel.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct ListedLoop {
+    /// Names it in this text.
+    pub key: String,
+    #[schemars(extend("enum" = ["loop", "kernel"]))]
+    pub kind: String,
+    pub range: Range,
+    pub function: String,
+    /// Its header on one line, or the kernel's name.
+    pub header: String,
+    /// Of a loop as `analyze` says it; of a kernel what is known of its races.
+    #[schemars(extend("enum" = ["independent", "reduction", "sequential", "unknown", "race-free", "race"]))]
+    pub verdict: String,
+    /// The verdict and its first reason.
+    pub words: String,
+    /// `worth`: an offload makes a kernel and nothing says that it cannot pay; in a kernel something is found. `open`: there is something
+    /// to do first; in a kernel nothing is found. `inside`: a loop around it is parallel. `small`: it is too small to matter, or nothing
+    /// for a GPU.
+    #[schemars(extend("enum" = ["worth", "open", "inside", "small"]))]
+    pub worth: String,
+    /// Why it is not worth it, a sentence; empty: nothing to say.
+    pub reason: String,
+    /// Whether it can be offloaded.
+    pub offload: bool,
+    /// Whether it can be marked.
+    pub mark: bool,
+    pub marked: bool,
+}
+
+/// LSP's.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Range {
+    pub start: Position,
+    pub end: Position,
 }
 
 /// LSP's.

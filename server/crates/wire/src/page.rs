@@ -58,6 +58,7 @@ fn table() -> Table {
     t.add::<crate::Target>(Editor, "the argument of every command");
     t.add::<crate::ActionData>(Editor, "the data of a code action");
     t.add::<crate::EditApplied>(Editor, "warpwright.offload, .mark, .unmark, .transform");
+    t.add::<crate::FilesEdited>(Editor, "warpwright.offload, .mark with files");
     t.add::<crate::FullyAnalyzed>(Editor, "warpwright.analyzeFully");
     t.add::<crate::Text>(Editor, "warpwright.explain, .simulate");
     t.add::<crate::RulesApplied>(Editor, "warpwright.applyRules");
@@ -66,6 +67,8 @@ fn table() -> Table {
     t.add::<crate::LoopShown>(Editor, "warpwright.showDependences");
     t.add::<crate::Page>(Editor, "warpwright.showCallGraph, .showTerms");
     t.add::<crate::DocumentText>(Editor, "warpwright/documentText");
+    t.add::<crate::LoopsAsked>(Editor, "the argument of warpwright/loops");
+    t.add::<crate::ListedLoops>(Editor, "warpwright/loops");
     t.add::<crate::Panel>(Editor, "warpwright/showPanel");
     t
 }

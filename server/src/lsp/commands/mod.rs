@@ -26,7 +26,7 @@ use tower_lsp::ls_types as lsp;
 use wire::Target;
 
 use super::backend::Backend;
-pub use progress::token_text;
+pub use progress::{token_text, Guard};
 
 /// The commands of `workspace/executeCommand`.
 pub const NAMES: [&str; 14] = [

@@ -20,7 +20,7 @@ impl Host {
     /// An edit of a long document that is being read for the first time does not wait for all of it: the edited function is
     /// looked at alone.
     pub(super) fn look_ahead(&mut self, uri: &str) {
-        let caps = self.caps();
+        let (caps, settings) = (self.caps(), self.settings_of(uri));
         let Some(document) = self.documents.get_mut(uri) else { return };
         if let Some(earlier) = document.ahead.take() {
             earlier.cancel();
@@ -39,7 +39,7 @@ impl Host {
             text: document.text.clone(),
             language,
             edited,
-            settings: self.settings.clone(),
+            settings,
             caps,
             disk: self.disk.clone(),
             reading: opening.reading.clone(),

@@ -13,6 +13,7 @@ use crate::lsp::transport::panic_text;
 impl Host {
     /// Looks for the files that a document reaches, or once more when that is done.
     pub(super) fn find_project(&mut self, uri: &str) {
+        let given = self.settings_of(uri).given();
         let Some(document) = self.documents.get_mut(uri) else { return };
         if let Some(again) = &mut document.finding_project {
             *again = true;
@@ -22,7 +23,7 @@ impl Host {
         let (Some(path), Some(analyzed)) = (local_path(&document.uri), analyzed) else { return };
         document.finding_project = Some(false);
         let (uri, epoch, before) = (document.uri.clone(), document.epoch, document.project.clone());
-        let (doc, projects, given) = (analyzed.doc.clone(), self.projects.clone(), self.settings.given());
+        let (doc, projects) = (analyzed.doc.clone(), self.projects.clone());
         let inbox = self.inbox.clone();
         self.tools.pool.long(Box::new(move || {
             let find = || projects.of(&doc, &path, &given, &CancelToken::new());

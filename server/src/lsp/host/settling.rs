@@ -1,5 +1,7 @@
 //! Settings as they arrive, and what waits for them: which compiler is asked, and where none is taken from.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -27,6 +29,26 @@ impl Host {
         }
     }
 
+    /// The settings of folders.
+    pub(super) fn configure_folders(&mut self, folders: &[(PathBuf, Value)]) {
+        let one = |(folder, value): &(PathBuf, Value)| (folder.clone(), Arc::new(Settings::read(value).0));
+        let settings: BTreeMap<PathBuf, Arc<Settings>> = folders.iter().map(one).collect();
+        if self.folder_settings != settings {
+            self.folder_settings = settings;
+            self.all_again("");
+        }
+    }
+
+    /// The settings that count for a document.
+    pub(super) fn settings_of(&self, uri: &str) -> Arc<Settings> {
+        if self.folder_settings.is_empty() {
+            return self.settings.clone();
+        }
+        let path = uri.parse().ok().and_then(|uri| local_path(&uri));
+        let of = path.and_then(|p| of_folder(&self.folder_settings, &p).cloned());
+        of.unwrap_or_else(|| self.settings.clone())
+    }
+
     /// The user's settings are known.
     pub(super) fn settle(&mut self) {
         self.settled = true;
@@ -39,4 +61,13 @@ impl Host {
             self.compilers.keep_out(&folder);
         }
     }
+}
+
+/// The settings of the innermost of these folders that a file lies in.
+pub fn of_folder<'a>(
+    folders: &'a BTreeMap<PathBuf, Arc<Settings>>,
+    file: &Path,
+) -> Option<&'a Arc<Settings>> {
+    let around = folders.iter().filter(|(folder, _)| file.starts_with(folder));
+    around.max_by_key(|(folder, _)| folder.as_os_str().len()).map(|(_, settings)| settings)
 }

@@ -84,10 +84,11 @@ impl Host {
 
     /// Compiles the kernels of marked loops, where a compiler is there, and reports back.
     pub(super) fn compile(&self, view: Arc<View>, epoch: u64) {
-        if !self.settings.compile_check.enable {
+        let settings = self.settings_of(view.uri.as_str());
+        if !settings.compile_check.enable {
             return;
         }
-        let (inbox, settings, caps) = (self.inbox.clone(), self.settings.clone(), self.caps());
+        let (inbox, caps) = (self.inbox.clone(), self.caps());
         let pages = self.pages.clone();
         self.tools.pool.long(Box::new(move || {
             if let Some(diagnostics) = compile::check_marked(&view, &settings, &caps, &pages) {

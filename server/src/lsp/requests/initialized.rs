@@ -1,5 +1,7 @@
 //! `initialized`: the client is asked for settings and to tell of files that change.
 
+use std::path::PathBuf;
+
 use serde_json::{json, Value};
 use tower_lsp::ls_types as lsp;
 
@@ -11,6 +13,7 @@ use crate::rule_pages;
 pub fn run(backend: &Backend) {
     register(backend);
     pull_settings(backend);
+    pull_folder_settings(backend);
 }
 
 /// Asks the client for our settings, without anybody waiting for them.
@@ -30,6 +33,31 @@ pub fn pull_settings(backend: &Backend) {
             Err(e) => tracing::info!("the client gave no settings: {e}"),
         }
         host.send(Message::Settled);
+    });
+}
+
+/// Asks for the settings of each folder of the workspace, where there are several: only then they may differ.
+pub fn pull_folder_settings(backend: &Backend) {
+    if !backend.caps().configuration {
+        return;
+    }
+    let (client, host, survey) = (backend.client.clone(), backend.host.clone(), backend.survey());
+    backend.runtime.spawn(async move {
+        let roots = survey.await.map(|s| s.roots).unwrap_or_default();
+        if roots.len() < 2 {
+            return host.send(Message::FolderSettings(Vec::new()));
+        }
+        let item = |root: &PathBuf| lsp::ConfigurationItem {
+            scope_uri: lsp::Uri::from_file_path(root),
+            section: Some("warpwright".to_owned()),
+        };
+        match client.configuration(roots.iter().map(item).collect()).await {
+            Ok(answers) => {
+                let each = roots.into_iter().zip(answers).filter(|(_, settings)| !settings.is_null());
+                host.send(Message::FolderSettings(each.collect()));
+            }
+            Err(e) => tracing::info!("the client gave no settings of folders: {e}"),
+        }
     });
 }
 

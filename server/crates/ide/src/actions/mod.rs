@@ -19,6 +19,7 @@ mod unmark;
 mod worth;
 
 pub use id::ActionId;
+pub use mark::mark_all;
 pub(crate) use simulate::header as kernel_header;
 pub(crate) use unmark::mark_removal;
 

@@ -4,13 +4,10 @@ use base::Span;
 
 use super::{touch, Action, ActionId, ActionKind, ResolveError, Resolved};
 use crate::check::Findings;
-use crate::cost::{too_little, too_narrow, too_thin};
-use crate::function_view::FunctionView;
 use crate::lints::is_parallel;
 use crate::offload::{offload, Refused, Which};
-use crate::plans::Planned;
+use crate::worth::pays;
 use crate::{Ask, Tier};
-use analysis::LoopId;
 
 /// Offered on a function's header, where several loops are known to become kernels that are worth it: one alone is offered on its
 /// loop.
@@ -43,21 +40,6 @@ pub(super) fn offer(ask: &Ask, findings: &Findings, span: Span) -> Vec<Action> {
         out.push(action(None, "Offload all that is worth it in this file"));
     }
     out
-}
-
-/// Whether it is known that a kernel is made and that nothing says it is too small.
-fn pays(view: &FunctionView, id: LoopId) -> bool {
-    match view.known_plan(id) {
-        Some(Planned::Kernel(outline)) => {
-            let cost = &outline.cost;
-            // what is thin pays where no loop on the host repeats it
-            let repeated = view.of(id).parent.is_some();
-            let thin = repeated && too_thin(cost).is_some();
-            !thin && too_narrow(cost).is_none() && too_little(cost).is_none()
-        }
-        Some(Planned::Together(_)) => true,
-        _ => false,
-    }
 }
 
 /// The line on which a function begins.
