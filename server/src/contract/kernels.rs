@@ -36,19 +36,23 @@ fn access(report: &FileReport, a: &ide::AccessReport) -> wire::KernelAccess {
     // sectors are a matter of global memory, ways of banks and of the addresses of constant memory
     let (asked, sectors) = (f.requests.as_ref(), space == "global");
     let (global, banks) = (asked.filter(|_| sectors), asked.filter(|_| !sectors));
+    // sums over some blocks are no sums over the launch
+    let all = asked.filter(|r| r.blocks.is_none());
+    let (all_global, all_banks) = (all.filter(|_| sectors), all.filter(|_| !sectors));
     wire::KernelAccess {
-        all_ideal: global.map(|r| r.ideal),
-        all_sectors: global.map(|r| r.sectors),
+        all_ideal: all_global.map(|r| r.ideal),
+        all_sectors: all_global.map(|r| r.sectors),
         array: f.object.to_string(),
         atomic: f.atomic,
+        blocks: asked.and_then(|r| r.blocks),
         bytes: f.bytes,
         column,
-        conflicts: banks.map(|r| r.conflicts),
+        conflicts: all_banks.map(|r| r.conflicts),
         exact: asked.is_some_and(|r| r.exact),
         ideal: global.map(|r| r.worst_ideal),
-        lanes: asked.map(|r| r.lanes),
+        lanes: all.map(|r| r.lanes),
         line,
-        requests: asked.map(|r| r.count),
+        requests: all.map(|r| r.count),
         rw: rw.to_owned(),
         sectors: global.map(|r| r.worst_sectors),
         space: space.to_owned(),

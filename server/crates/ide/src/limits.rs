@@ -136,8 +136,8 @@ pub(crate) mod repairs_trial {
 
 /// Of `region_plan`.
 pub(crate) mod region_plan {
-    /// Steps for the plan of one region, in all the forms in which it is tried: those of a long file on save, three times.
-    pub(crate) const STEPS: u64 = 18_000_000;
+    /// Steps for the plan of one region, in all the forms in which it is tried: those of a long file on save, and half as many.
+    pub(crate) const STEPS: u64 = 9_000_000;
 }
 
 /// Of `rules`.

@@ -44,6 +44,9 @@ pub struct KernelAccess {
     pub all_sectors: Option<u64>,
     pub array: String,
     pub atomic: bool,
+    /// Blocks looked at, where the launch has too many threads to look at all: sums are null then, and the worst request is that of
+    /// these blocks.
+    pub blocks: Option<u32>,
     /// Bytes that a lane asks for.
     pub bytes: u64,
     pub column: u32,

@@ -1,6 +1,6 @@
 //! The accesses of a kernel to memory that threads share, with what the warps of a known launch ask of it: all of it from the
 //! trace where that knows it, else the requests of the first way to it, where its subscripts are made of indices,
-//! parameters and constants.
+//! parameters and constants; of a launch with very many threads, those of some of its blocks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use term::{Body, Len, Op, Space, Storage, SymbolId, TermId, TypeId, TypeKind};
 use super::collect::{AccessKind, KernelAccess, Seen};
 use super::eval::{Indices, Machine};
 use super::requests::{Places, Requests};
+use super::sampled::corner;
 use super::trace::Traced;
 use super::{KernelLaunch, LocalArray};
 
@@ -41,7 +42,7 @@ pub(super) fn accesses(
     let mut list: Vec<AccessFact> = seen.accesses.iter().filter_map(listed).collect();
     let traffic = traffic(&list);
     for r in list.iter_mut().filter_map(|a| a.requests.as_mut()) {
-        r.distinct = r.places.count();
+        r.distinct = r.places.count().filter(|_| r.blocks.is_none());
         r.places = Places::default();
     }
     (list, traffic)
@@ -232,9 +233,19 @@ fn requests(
     if a.at.murky || seen.unstructured.is_some() || has_open_length(body, a.place) || place.moved(seen) {
         return None;
     }
-    let m = Machine::whole(body, seen, launch)?;
-    let mut out = Requests { exact: alone && a.at.loops.is_empty(), ..Requests::default() };
-    for block in m.blocks() {
+    let m = Machine::of(body, seen, launch)?;
+    let blocks: Vec<[u32; 3]> = match m.is_small() {
+        true => m.blocks().collect(),
+        false => some_blocks(launch.grid?),
+    };
+    let looked_at = u32::try_from(blocks.len()).ok().filter(|_| !m.is_small());
+    let mut out = Requests {
+        exact: alone && a.at.loops.is_empty() && looked_at.is_none(),
+        first_round: !a.at.loops.is_empty(),
+        blocks: looked_at,
+        ..Requests::default()
+    };
+    for block in blocks {
         // byte offsets of each warp's lanes
         let mut warps: BTreeMap<u32, Vec<(u32, i128)>> = BTreeMap::new();
         for thread in m.threads() {
@@ -253,6 +264,25 @@ fn requests(
         }
     }
     Some(out)
+}
+
+/// Blocks of a large grid that stand for the others: some at its corner and its last, which guards treat differently, and some from
+/// its middle.
+fn some_blocks(grid: [u32; 3]) -> Vec<[u32; 3]> {
+    let [x, y, z] = grid.map(u64::from);
+    let at = |n: u32| {
+        let n = u64::from(n);
+        [n % x, n / x % y, n / (x * y)].map(|e| u32::try_from(e).unwrap_or(u32::MAX))
+    };
+    let mut out: Vec<[u32; 3]> = corner(grid).into_iter().map(at).collect();
+    for parts in [[2, 2, 2], [3, 2, 2], [2, 3, 2]] {
+        let middle: [u64; 3] = std::array::from_fn(|k| [x, y, z][k] / parts[k]);
+        let middle = middle.map(|e| u32::try_from(e).unwrap_or(u32::MAX));
+        if !out.contains(&middle) {
+            out.push(middle);
+        }
+    }
+    out
 }
 
 /// Whether a row's length is not a constant.

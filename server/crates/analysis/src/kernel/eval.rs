@@ -180,19 +180,22 @@ pub(super) fn parameters(body: &Body) -> impl Iterator<Item = Arc<str>> + '_ {
 }
 
 impl<'a> Machine<'a> {
-    /// For a launch that is known and not too large to look at thread by thread.
-    pub(super) fn whole(body: &'a Body, seen: &'a Seen, launch: &KernelLaunch) -> Option<Machine<'a>> {
-        let (grid, block) = (launch.grid?, launch.block?);
-        let count = |e: [u32; 3]| e.iter().fold(1u64, |p, &x| p.saturating_mul(x as u64));
-        let few = count(grid).saturating_mul(count(block)) <= MAX_THREADS;
-        few.then(|| Machine {
+    /// For a launch that is known, however large.
+    pub(super) fn of(body: &'a Body, seen: &'a Seen, launch: &KernelLaunch) -> Option<Machine<'a>> {
+        Some(Machine {
             body,
             seen,
-            grid,
-            block,
+            grid: launch.grid?,
+            block: launch.block?,
             values: launch.values.clone(),
             lanes: launch.limits.lanes,
         })
+    }
+
+    /// Whether all threads can be looked at.
+    pub(super) fn is_small(&self) -> bool {
+        let count = |e: [u32; 3]| e.iter().fold(1u64, |p, &x| p.saturating_mul(x as u64));
+        count(self.grid).saturating_mul(count(self.block)) <= MAX_THREADS
     }
 
     pub(super) fn blocks(&self) -> impl Iterator<Item = [u32; 3]> {

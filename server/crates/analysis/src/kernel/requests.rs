@@ -19,6 +19,10 @@ const BANKS: usize = 32;
 pub struct Requests {
     /// Whether these are all. Else they are those of the first way to the access, in the first iteration of each loop.
     pub exact: bool,
+    /// Whether there are loops, of which it is the first iteration.
+    pub first_round: bool,
+    /// How many blocks were looked at, where the launch has too many threads to look at all of them.
+    pub blocks: Option<u32>,
     pub count: u64,
     pub lanes: u64,
     pub sectors: u64,

@@ -24,7 +24,7 @@ const FEW: [u32; 3] = [32, 128, 1024];
 const WIDTHS: [u32; 3] = [8, 16, 32];
 
 /// Numbers of blocks at the corner of a grid, the one that has neighbours on every side last of them, and the grid's last.
-fn corner(grid: [u32; 3]) -> Vec<u32> {
+pub(super) fn corner(grid: [u32; 3]) -> Vec<u32> {
     let [x, y, z] = grid.map(u64::from);
     let at = |i: u64, j: u64| (i < x && j < y).then_some(i + x * j);
     let some = [at(0, 0), at(1, 0), at(0, 1), at(1, 1)];

@@ -16,7 +16,7 @@ use term::{Op, Space, TermId};
 use text::{Edit, EditSet};
 
 use super::facts::words;
-use super::{launch_words, line, said};
+use super::{launch_words, line, looked_at, said};
 use crate::hover::{escape, Hover, STILL};
 use crate::{Ask, Doc};
 
@@ -119,7 +119,10 @@ impl Shown<'_> {
             out.push_str("\n- no warp comes here");
             return out;
         }
-        let rounds = if r.exact { "" } else { ", in the first round of its loop" };
+        let rounds = match looked_at(r) {
+            none if none.is_empty() => none,
+            some => format!(",{some}"),
+        };
         let _ = write!(
             out,
             "\n- {} requests of warps, {} active threads each on average{rounds}",

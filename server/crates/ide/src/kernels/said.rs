@@ -1,6 +1,8 @@
 //! Launches, places and verdicts of kernels in words.
 
-use analysis::{KernelFacts, KernelLaunch, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Touch};
+use analysis::{
+    KernelFacts, KernelLaunch, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Requests, Touch,
+};
 use base::Span;
 
 use super::thread_words;
@@ -21,6 +23,18 @@ pub(crate) fn place(doc: &Doc, kernel: &front::Item, function: &str, term: term:
 /// 1-based.
 pub(crate) fn line(doc: &Doc, span: Span) -> u32 {
     doc.range_of(span, text::PositionEncoding::Utf8).start.line + 1
+}
+
+/// Which of an access's requests were looked at, where not all were: for the middle of a sentence, with a blank before it.
+pub(crate) fn looked_at(r: &Requests) -> String {
+    let round = match !r.exact && (r.first_round || r.blocks.is_none()) {
+        true => " in the first round of its loop",
+        false => "",
+    };
+    match r.blocks {
+        None => round.to_owned(),
+        Some(n) => format!("{round} in the {n} blocks looked at"),
+    }
 }
 
 /// What would order the two, by the contract's names.

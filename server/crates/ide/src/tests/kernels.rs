@@ -522,3 +522,33 @@ fn sixty_four_lanes_that_ask_neighbouring_words_are_in_no_conflict() {
         assert_eq!(found.iter().any(|d| d.code == "bank-conflict"), conflicts, "{target} {at}: {found:?}");
     }
 }
+
+/// Of a launch with more threads than are looked at one by one, some blocks are: what they ask for is said, with how many they are.
+#[test]
+fn large_launches_are_looked_at_in_some_blocks() {
+    let text = "__global__ void turn(float *out, const float *in) {\n    __shared__ float tile[32][32];\n    int x = blockIdx.x * 32 + threadIdx.x;\n    int y = blockIdx.y * 32 + threadIdx.y;\n    int width = gridDim.x * 32;\n    tile[threadIdx.x][threadIdx.y] = in[y * width + x];\n    __syncthreads();\n    out[x * width + y] = tile[threadIdx.x][threadIdx.y];\n}\nvoid go(float *out, const float *in) {\n    dim3 grid(64, 64), block(32, 32);\n    turn<<<grid, block>>>(out, in);\n}\n";
+    let doc = open_cuda(text);
+    let findings = full(&doc);
+    let said = |code: &str| -> Vec<&str> {
+        let of_code = findings.diagnostics.iter().filter(|d| d.code == code);
+        of_code.map(|d| &*d.message).collect()
+    };
+    let (strided, banks) = (said("strided-access"), said("bank-conflict"));
+    assert!(
+        strided.len() == 1
+            && strided[0].contains("writing `out`, a warp asks for 32 sectors")
+            && strided[0].contains("in the 8 blocks looked at, of 64 by 64 blocks"),
+        "{strided:?}"
+    );
+    assert!(
+        banks.len() == 2 && banks.iter().all(|m| m.starts_with("32-way bank conflict in the 8 blocks")),
+        "{banks:?}"
+    );
+    let (facts, _) = crate::Ask::thorough(&doc).kernel_facts(&doc.unit().items[0]);
+    let all: Vec<_> = facts.accesses.iter().filter_map(|a| a.requests.clone()).collect();
+    assert!(
+        all.len() == 4 && all.iter().all(|r| !r.exact && r.blocks == Some(8) && r.distinct.is_none()),
+        "{all:?}"
+    );
+    assert!(facts.traffic.is_none());
+}

@@ -2,7 +2,7 @@
 
 use base::Span;
 
-use crate::kernels::launch_words;
+use crate::kernels::{launch_words, looked_at};
 use crate::lints::{Find, Lint, Message};
 use crate::repairs::{Repair, Site};
 use crate::{Ask, Fact, Severity};
@@ -36,7 +36,7 @@ fn bank_conflict(ask: &Ask) -> Vec<(Span, Message)> {
                 Some((x, y, bank)) => format!(" (lanes {x} and {y} both ask bank {bank})"),
                 None => String::new(),
             };
-            let rounds = if r.exact { "" } else { " in the first round of its loop" };
+            let rounds = looked_at(r);
             let message = format!(
                 "{}-way bank conflict{rounds}: lanes of a warp ask one bank of `{}` for {0} different words{lanes}, and the request takes {} passes \
                  instead of {needed}, with {}. Nsight Compute: shared-memory bank conflict. Pad the rows by one element, or let neighbouring \

@@ -3,7 +3,7 @@
 use base::Span;
 use term::Space;
 
-use crate::kernels::launch_words;
+use crate::kernels::{launch_words, looked_at};
 use crate::lints::{Find, Lint, Message};
 use crate::{Ask, Severity};
 
@@ -33,7 +33,7 @@ fn constant_divergence(ask: &Ask) -> Vec<(Span, Message)> {
                 Some((x, y, _)) => format!(" (lanes {x} and {y} for one)"),
                 None => String::new(),
             };
-            let rounds = if r.exact { "" } else { " in the first round of its loop" };
+            let rounds = looked_at(r);
             let message = format!(
                 "Lanes of a warp read up to {} different addresses of `{}` in constant memory{rounds}{lanes}, and the constant cache gives one a pass: {} requests \
                  take {} passes, with {}. Nsight Compute: `idc__requests`, stall IMC miss. Keep a table that each lane reads at its own place in global memory \

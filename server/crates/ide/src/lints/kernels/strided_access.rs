@@ -2,7 +2,7 @@
 
 use base::Span;
 
-use crate::kernels::launch_words;
+use crate::kernels::{launch_words, looked_at};
 use crate::lints::{Find, Lint, Message};
 use crate::repairs::{Repair, Site};
 use crate::{Ask, Fact, Severity};
@@ -53,16 +53,17 @@ fn strided_access(ask: &Ask) -> Vec<(Span, Message)> {
                 (false, true) => "writing",
                 _ => "updating",
             };
-            let rounds = if r.exact { "" } else { " in the first round of its loop" };
+            let rounds = looked_at(r);
             let thread = gpu::CUDA.said(Word::Index(Index::Thread));
             let message = format!(
-                "{apart}: {how} `{}`, a warp asks for {} sectors of 32 bytes where {} would hold its data ({} against {}{rounds} over {}). \
+                "{apart}: {how} `{}`, a warp asks for {} sectors of 32 bytes where {} would hold its data ({} against {}{rounds}{} {}). \
                  Nsight Compute: uncoalesced global access. Let `{thread}.x` move along the last subscript, or stage a tile in shared memory.",
                 a.object,
                 r.worst_sectors,
                 r.worst_ideal,
                 r.sectors,
                 r.ideal,
+                if r.blocks.is_some() { ", of" } else { " over" },
                 launch_words(&launch)
             );
             let mild = r.worst_sectors < 4 * r.worst_ideal;
