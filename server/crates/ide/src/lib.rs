@@ -83,7 +83,7 @@ pub use report::{
 };
 pub use rules::{
     apply_rules, check_rule_page, page_completions, page_hover, rule_function, rule_hash, rule_offers,
-    rule_target, PageCheck, PageCompletion, PageFinding, PageWord, RuleLanguage, RuleOffer, RulePage,
+    rule_target, PageCheck, PageCompletion, PageFinding, PageFix, PageWord, RuleLanguage, RuleOffer, RulePage,
     RuleProver, RuleSet, RuleSeverity, RuleTarget, RuleTrust, RulesApplied,
 };
 pub use settings::{Level, Settings};

@@ -11,8 +11,9 @@ use wire::ActionData;
 use crate::lsp::actions::{make, Made, RULES_ID};
 use crate::lsp::backend::Backend;
 use crate::lsp::document::{range_from_lsp, Analyzed, View};
-use crate::lsp::edits;
+use crate::lsp::{edits, pages};
 use crate::lsp::host::{Context, Need};
+use crate::rule_pages::is_page;
 
 const RULES_KIND: &str = "refactor.rewrite.warpwright.rules";
 const VERIFY_KIND: &str = "refactor.rewrite.warpwright.verify";
@@ -33,7 +34,13 @@ fn list(
     only: Option<&[lsp::CodeActionKind]>,
 ) -> lsp::CodeActionResponse {
     let view = &context.view;
-    let Some(analyzed) = &view.analyzed else { return Vec::new() };
+    let Some(analyzed) = &view.analyzed else {
+        let is_page = edits::local_path(&view.uri).is_some_and(|p| is_page(&p));
+        if !is_page || !wanted(only, "quickfix") || !context.caps.action_literals {
+            return Vec::new();
+        }
+        return pages::fixes(&view.uri, view.diagnostics(&context.caps), range);
+    };
     let span = view.text.span_of(range_from_lsp(range), context.caps.encoding);
     let mut listed = Vec::new();
     let mut actions = ide::actions(&context.ask(analyzed), &analyzed.findings, span);

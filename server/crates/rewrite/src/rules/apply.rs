@@ -103,6 +103,8 @@ pub struct NoApplication {
     /// What was done all the same, for the explanation.
     pub derivation: Derivation,
     pub subject: Option<Subject>,
+    /// Parts of the source of the rule that is told of, which matched.
+    pub matched: usize,
 }
 
 /// Kinds of failure, told apart because they are somebody else's to mend.
@@ -128,7 +130,7 @@ pub fn apply(
     limits: Limits,
 ) -> Result<Application, Box<NoApplication>> {
     let fail = |kind, because: String, derivation, subject| {
-        Err(Box::new(NoApplication { kind, because, derivation, subject }))
+        Err(Box::new(NoApplication { kind, because, derivation, subject, matched: 0 }))
     };
     let Some(item) = site.unit.items.get(site.item) else {
         let none = Derivation::default();
@@ -167,14 +169,21 @@ pub fn apply(
             at += 1;
         }
         let told = derivation.refused.iter().find(|r| !tried.contains(&&r.system));
-        // of systems that were all tried, the last came furthest
-        let last = derivation.refused.last().map(|r| &r.system);
-        let last = derivation.refused.iter().find(|r| Some(&r.system) == last);
+        // of systems that were all tried, the one that asks for most came furthest
+        let most = derivation.refused.iter().map(|r| r.parts).max();
+        let last = derivation.refused.iter().find(|r| Some(r.parts) == most);
         let because = match told.or(last) {
             Some(r) => format!("the condition of rule {} is not proved: {}", r.rule, r.because),
             None => format!("no {NOTHING_MATCHES}"),
         };
-        return fail(NoResult::NothingApplies, because, derivation, Some(subject));
+        let matched = told.or(last).map_or(0, |r| r.parts);
+        return Err(Box::new(NoApplication {
+            kind: NoResult::NothingApplies,
+            because,
+            derivation,
+            subject: Some(subject),
+            matched,
+        }));
     }
     let mut types = types;
     let new_root =
