@@ -135,8 +135,14 @@ fn attempt(
         if ask.is_cancelled() {
             return Refused::Cancelled.into();
         }
-        let because = format!("{}: {}.", system.name, capital(&no.because));
-        let near = nearest::said(ask, findings, set, system, target, &no).map_or(String::new(), |n| format!(" {n}."));
+        // a rule that matched less than the nearest one tells nothing
+        let near = nearest::said(ask, findings, set, system, target, &no);
+        let (because, near) = match near {
+            Some(near) if no.matched > 0 => ("No rule applies here".to_owned(), format!(" {near}.")),
+            Some(near) => (capital(&no.because), format!(" {near}.")),
+            None => (capital(&no.because), String::new()),
+        };
+        let because = format!("{}: {because}.", system.name);
         Failed { refused: Refused::Because(because + &near), is_wrong: no.kind != NoResult::NothingApplies }
     })?;
     let runs = ask.budget(ALL_RUNS);

@@ -29,7 +29,8 @@ pub fn run(paths: &[PathBuf], update: bool, format: Format) -> anyhow::Result<Do
     let mut checked = Vec::new();
     let (mut errors, mut rules, mut examples) = (0, 0, 0);
     for (path, name, text) in &mut given {
-        let check = |text: &str| ide::check_rule_page(&set, name, text, Some(&Prover { cancel: &cancel }), &cancel);
+        let check =
+            |text: &str| ide::check_rule_page(&set, name, text, Some(&Prover { cancel: &cancel }), &cancel);
         let mut done = check(text);
         if let (true, Some((new, count))) = (update, updated(text, &done)) {
             std::fs::write(&*path, &new).map_err(|e| crate::files::unwritten(Path::new(&*path), &e))?;

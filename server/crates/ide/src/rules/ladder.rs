@@ -17,8 +17,11 @@ pub(super) fn applied(
     system: &Arc<RuleSystem>,
     attempt: impl Fn(&RuleSet) -> Result<RulesApplied, Failed>,
 ) -> Result<RulesApplied, Refused> {
-    let mut steps: Vec<Arc<str>> = steps_of_ladder(system).map_or(Vec::new(), |s| s.into_iter().cloned().collect());
+    let mut steps: Vec<Arc<str>> =
+        steps_of_ladder(system).map_or(Vec::new(), |s| s.into_iter().cloned().collect());
     let (mut rest, mut left_out) = (set.clone(), Vec::new());
+    // why all of it is refused, if nothing is left
+    let mut first: Option<String> = None;
     loop {
         let (refused, why) = match attempt(&rest) {
             Ok(mut done) => {
@@ -28,8 +31,12 @@ pub(super) fn applied(
             Err(Failed { refused: Refused::Because(why), is_wrong: true }) => {
                 (Refused::Because(why.clone()), why)
             }
+            Err(Failed { refused: Refused::Because(why), .. }) => {
+                return Err(Refused::Because(first.unwrap_or(why)));
+            }
             Err(failed) => return Err(failed.refused),
         };
+        first.get_or_insert_with(|| why.clone());
         if steps.len() < 2 || left_out.len() == LEFT_OUT {
             return Err(refused);
         }
@@ -40,8 +47,12 @@ pub(super) fn applied(
             let mut first = rest.clone();
             steps[middle..].iter().for_each(|s| _ = first.systems.remove(s));
             match attempt(&first) {
-                Err(Failed { refused: Refused::Because(why), is_wrong: true }) => (bad, because) = (middle, why),
-                Err(Failed { refused: refused @ (Refused::Stale | Refused::Cancelled), .. }) => return Err(refused),
+                Err(Failed { refused: Refused::Because(why), is_wrong: true }) => {
+                    (bad, because) = (middle, why)
+                }
+                Err(Failed { refused: refused @ (Refused::Stale | Refused::Cancelled), .. }) => {
+                    return Err(refused)
+                }
                 _ => good = middle,
             }
         }

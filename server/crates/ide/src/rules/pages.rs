@@ -4,8 +4,8 @@
 
 use base::{CancelToken, Span};
 use rewrite::rules::{
-    exact, load, misspelt, run, words, Doubt, Ended, Example, ExampleLanguage, Expected, Judgement, Limits, NoResult,
-    Prover, RulePage, RuleSet, RuleSystem, Severity, Subject, Systems, Trust,
+    exact, load, misspelt, run, words, Doubt, Ended, Example, ExampleLanguage, Expected, Judgement, Limits,
+    NoResult, Prover, RulePage, RuleSet, RuleSystem, Severity, Subject, Systems, Trust,
 };
 
 use super::planned::{self, is_planned};

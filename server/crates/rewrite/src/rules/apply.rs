@@ -13,7 +13,7 @@ use front::{Language, Options, Parsed, Unit};
 use term::{Op, TermId, Types};
 use text::{Edit, EditSet};
 
-use super::derivation::Derivation;
+use super::derivation::{Derivation, NotApplied};
 use super::emit::{self, EmittedFile, Preamble};
 use super::exact::ROW;
 use super::page::{RuleSystem, Trust};
@@ -168,15 +168,21 @@ pub fn apply(
             tried.extend(named.into_iter().filter(|n| !tried.contains(n)).collect::<Vec<_>>());
             at += 1;
         }
-        let told = derivation.refused.iter().find(|r| !tried.contains(&&r.system));
-        // of systems that were all tried, the one that asks for most came furthest
-        let most = derivation.refused.iter().map(|r| r.parts).max();
-        let last = derivation.refused.iter().find(|r| Some(r.parts) == most);
-        let because = match told.or(last) {
-            Some(r) => format!("the condition of rule {} is not proved: {}", r.rule, r.because),
-            None => format!("no {NOTHING_MATCHES}"),
+        // the one that asks for most came furthest, the first of those
+        let furthest = |all: &mut dyn Iterator<Item = &NotApplied>| {
+            all.fold(None, |best: Option<(usize, String, Arc<str>)>, r| match &best {
+                Some((parts, ..)) if *parts >= r.parts => best,
+                _ => Some((r.parts, r.because.clone(), r.rule.clone())),
+            })
         };
-        let matched = told.or(last).map_or(0, |r| r.parts);
+        let told = furthest(&mut derivation.refused.iter().filter(|r| !tried.contains(&&r.system)));
+        let told = told.or_else(|| furthest(&mut derivation.refused.iter()));
+        let (matched, because) = match told {
+            Some((parts, because, rule)) => {
+                (parts, format!("the condition of rule {rule} is not proved: {because}"))
+            }
+            None => (0, format!("no {NOTHING_MATCHES}")),
+        };
         return Err(Box::new(NoApplication {
             kind: NoResult::NothingApplies,
             because,

@@ -66,7 +66,9 @@ pub fn nearest(system: &Arc<RuleSystem>, systems: &Systems, body: &Body, subject
     while let Some(s) = all.get(at).cloned() {
         let mut named = Vec::new();
         s.strategy.systems(&mut named);
-        all.extend(named.into_iter().filter(|n| seen.insert((*n).clone())).filter_map(|n| systems.get(n).cloned()));
+        all.extend(
+            named.into_iter().filter(|n| seen.insert((*n).clone())).filter_map(|n| systems.get(n).cloned()),
+        );
         at += 1;
     }
     let mut best: Option<(Count, Arc<str>, &Rule)> = None;
@@ -138,6 +140,9 @@ impl Miss {
             "NIL" => "nothing follows".to_owned(),
             found => format!("the program has `{}`", found.trim_matches('`')),
         };
-        format!("Rule {} of `{}` comes nearest{line}: where it has `{}`, {found}", self.rule, self.system, self.wanted)
+        format!(
+            "Rule {} of `{}` comes nearest{line}: where it has `{}`, {found}",
+            self.rule, self.system, self.wanted
+        )
     }
 }

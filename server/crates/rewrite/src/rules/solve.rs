@@ -319,7 +319,8 @@ fn is_as_unsigned(op: BinOp, x: &Tree, y: &Tree, indices: &[Tree], algebra: &mut
         (false, true) => op == BinOp::Gt,
         _ => return false,
     };
-    let other = if x.as_symbol().is_some_and(|s| indices.iter().any(|i| i.as_symbol() == Some(s))) { y } else { x };
+    let other =
+        if x.as_symbol().is_some_and(|s| indices.iter().any(|i| i.as_symbol() == Some(s))) { y } else { x };
     below || algebra.sum(other).is_ok_and(|s| s.number().is_some_and(|n| n >= 0))
 }
 

@@ -11,12 +11,17 @@ use base::Span;
 #[test]
 fn what_is_printed_of_a_statement_matches_it() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../fixtures/c");
-    let mut files: Vec<_> = std::fs::read_dir(folder).expect("fixtures").flatten().map(|e| e.path()).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).expect("fixtures").flatten().map(|e| e.path()).collect();
     files.sort();
     let (mut seen, mut wrong) = (0, Vec::new());
     for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "c")) {
         let text = std::fs::read_to_string(file).expect("a text");
-        let unit = front::lower(&Parsed::parse(Language::C, text.as_str()), &Options::default(), &mut Default::default());
+        let unit = front::lower(
+            &Parsed::parse(Language::C, text.as_str()),
+            &Options::default(),
+            &mut Default::default(),
+        );
         for item in unit.items.iter().filter(|i| i.kind == ItemKind::Function) {
             let subject = Subject::of(&item.body, &text, item.span.start, false, false);
             let lists = subject.root.walk().filter(|n| n.op == Op::List);
@@ -29,9 +34,9 @@ fn what_is_printed_of_a_statement_matches_it() {
                 let printed = subject.notation(&n);
                 let rule = format!("{printed} -> _Found");
                 let (found, findings) = rules(&rule, Span::new(0, rule.len()));
-                let fits = found.iter().any(|r| {
-                    matches(&subject, &subject.types, &r.source, &n, &mut Bindings::default())
-                });
+                let fits = found
+                    .iter()
+                    .any(|r| matches(&subject, &subject.types, &r.source, &n, &mut Bindings::default()));
                 seen += 1;
                 if !fits || !findings.is_empty() {
                     let said = findings.first().map_or("it does not match", |f| &f.message);
