@@ -319,13 +319,9 @@ impl Reader<'_> {
         match op {
             Some(op) => {
                 self.at += end;
-                match self.suffix(&op) {
-                    Some((letters, ty)) => {
-                        self.at += letters;
-                        Ok(self.make_typed(op, vec![], ty, start))
-                    }
-                    None => Ok(self.make(op, vec![], start)),
-                }
+                let Some((letters, ty)) = self.suffix(&op) else { return Ok(self.make(op, vec![], start)) };
+                self.at += letters;
+                Ok(self.make_typed(op, vec![], ty, start))
             }
             None => Err(self.error("this number cannot be read")),
         }
