@@ -6,12 +6,14 @@
 //! `compile_commands.json` or `compile_flags.txt` above the document.
 
 mod flags;
+mod holding;
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use flags::Flags;
+pub use holding::holding;
 use text::Text;
 
 use crate::compiler::Compilers;

@@ -52,6 +52,8 @@ pub(crate) mod includes {
     pub(crate) const MAX_BYTES: u64 = 8 << 20;
     /// How many folders above the document's are looked at, at most; not beyond the repository.
     pub(crate) const ABOVE: usize = 6;
+    /// Names that are looked at where a folder of headers is looked for.
+    pub(crate) const LOOKED_AT: usize = 20_000;
 }
 
 /// Of `lsp::client_life`.

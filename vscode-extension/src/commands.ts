@@ -17,6 +17,7 @@ export function registerCommands(context: vscode.ExtensionContext, server: Serve
     vscode.commands.registerCommand(OPEN_PLACE, openPlace),
     vscode.commands.registerCommand(CANCEL_WORK, (token: string) => server.cancel(token)),
   );
+  context.subscriptions.push(vscode.commands.registerCommand("warpwright.addIncludePath", addIncludePath));
   add("warpwright.restart", () => server.restart());
   add("warpwright.showOutput", () => output.show());
   add("warpwright.showTrace", () => trace.show());
@@ -24,6 +25,18 @@ export function registerCommands(context: vscode.ExtensionContext, server: Serve
   add("warpwright.openWalkthrough", () => vscode.commands.executeCommand("workbench.action.openWalkthrough", `${context.extension.id}#start`, false));
   add("warpwright.openExample", openExample);
   add("warpwright.menu", menu);
+}
+
+/** Adds a folder of headers to the setting: of the workspace folder that holds the document, below that if it lies there. */
+async function addIncludePath(uri: string, path: string): Promise<void> {
+  const document = vscode.Uri.parse(uri);
+  const folder = vscode.workspace.getWorkspaceFolder(document);
+  const place = folder && vscode.Uri.file(path).path.startsWith(`${folder.uri.path}/`) ? vscode.Uri.file(path).path.slice(folder.uri.path.length + 1) : path;
+  const settings = vscode.workspace.getConfiguration("warpwright", document);
+  const known = settings.get<string[]>("includePaths", []);
+  if (known.includes(place)) return;
+  const target = folder === undefined ? vscode.ConfigurationTarget.Global : vscode.ConfigurationTarget.Workspace;
+  await settings.update("includePaths", [...known, place], target);
 }
 
 async function atCursor(name: (typeof AT_CURSOR)[number]): Promise<void> {

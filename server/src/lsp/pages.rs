@@ -2,6 +2,8 @@
 //! which pages are in use (`rule_pages`).
 
 use base::CancelToken;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use text::Text;
 use tower_lsp::ls_types as lsp;
 
@@ -27,9 +29,43 @@ pub fn diagnostics(
         code: Some(lsp::NumberOrString::String("rule-page".to_owned())),
         source: Some(to_lsp::SOURCE.to_owned()),
         message: f.message.clone(),
+        data: f.fix.as_ref().map(|fix| {
+            json!(Fix {
+                title: fix.title.clone(),
+                range: to_lsp::range(fix.span, text, caps),
+                text: fix.text.clone(),
+            })
+        }),
         ..Default::default()
     };
     check.findings.iter().map(one).collect()
+}
+
+/// What mends a page, as it goes along with a diagnostic.
+#[derive(Serialize, Deserialize)]
+struct Fix {
+    title: String,
+    range: lsp::Range,
+    text: String,
+}
+
+/// What mends what is told of a range of a page, whose diagnostics these are.
+pub fn fixes(uri: &lsp::Uri, found: &[lsp::Diagnostic], range: lsp::Range) -> Vec<lsp::CodeActionOrCommand> {
+    let touches = |d: &&lsp::Diagnostic| d.range.start <= range.end && range.start <= d.range.end;
+    let one = |d: &lsp::Diagnostic| {
+        let Fix { title, range, text } = Fix::deserialize(d.data.as_ref()?).ok()?;
+        let changes = [(uri.clone(), vec![lsp::TextEdit { range, new_text: text }])];
+        let action = lsp::CodeAction {
+            title,
+            kind: Some(lsp::CodeActionKind::QUICKFIX),
+            diagnostics: Some(vec![d.clone()]),
+            edit: Some(lsp::WorkspaceEdit { changes: Some(changes.into()), ..Default::default() }),
+            is_preferred: Some(true),
+            ..Default::default()
+        };
+        Some(action.into())
+    };
+    found.iter().filter(touches).filter_map(one).collect()
 }
 
 /// What may be written at an offset of a page.

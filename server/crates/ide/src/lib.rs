@@ -77,7 +77,7 @@ pub use kernels::{
     BranchReport, CountedAccess, KernelReport, KernelRun, Origin, Problem, Race, RaceReport, RacesReport,
     RangeReport, Shape, SimulateOptions, WarpOperation,
 };
-
+pub use lints::missing_headers;
 pub use memo::Memo;
 pub use offload::{offload, KernelShape, Offloaded, OffloadedLoop, Refused, Which};
 pub use optimize::offload_optimized;
@@ -89,8 +89,8 @@ pub use report::{
 };
 pub use rules::{
     apply_rules, check_rule_page, page_completions, page_hover, rule_function, rule_hash, rule_offers,
-    rule_target, PageCheck, PageCompletion, PageFinding, PageWord, RuleLanguage, RuleOffer, RulePage,
-    RuleProver, RuleSet, RuleSeverity, RuleTarget, RuleTrust, RulesApplied,
+    rule_target, PageCheck, PageCompletion, PageFinding, PageFix, PageWord, RuleLanguage, RuleOffer,
+    RulePage, RuleProver, RuleSet, RuleSeverity, RuleTarget, RuleTrust, RulesApplied,
 };
 pub use settings::{Level, Settings};
 pub use simulate::shim as cpu_runtime;

@@ -142,6 +142,8 @@ pub(crate) mod region_plan {
 
 /// Of `rules`.
 pub(crate) mod rules {
+    /// Steps of a ladder that are left out at most: each is looked for with some runs.
+    pub(crate) const LEFT_OUT: usize = 3;
     /// Steps for all functions of a file: rules compared with places, what conditions ask of the analysis, text read again.
     /// A function has two millions at most.
     pub(crate) const FILE_STEPS: u64 = 20_000_000;

@@ -6,6 +6,8 @@
 mod assist;
 mod claims;
 mod kernels;
+mod ladder;
+mod nearest;
 mod offer;
 mod pages;
 mod pieces;
@@ -18,7 +20,7 @@ pub use assist::{page_completions, page_hover, PageCompletion, PageWord};
 pub(crate) use offer::offers_within;
 pub(crate) use offer::{applies, steps as steps_of_ladder};
 pub use offer::{rule_function, rule_offers, rule_target, RuleOffer};
-pub use pages::{check_rule_page, PageCheck, PageFinding};
+pub use pages::{check_rule_page, PageCheck, PageFinding, PageFix};
 pub use rewrite::rules::{
     exact::hash as rule_hash, ExampleLanguage as RuleLanguage, Prover as RuleProver, RulePage, RuleSet,
     Severity as RuleSeverity, Trust as RuleTrust,
@@ -80,7 +82,7 @@ pub struct RulesApplied {
     explanations: Vec<(String, String)>,
 }
 
-/// Applies a system. Only a result that passed every check comes back.
+/// Applies a system. Only a result that passed every check comes back; of a ladder, as many of its steps as do.
 pub fn apply_rules(
     ask: &Ask,
     findings: &Findings,
@@ -88,24 +90,60 @@ pub fn apply_rules(
     system: &str,
     target: &RuleTarget,
 ) -> Result<RulesApplied, Refused> {
-    let doc = &ask.doc;
     let Some((page, system)) = set.find(system) else {
         let near = set.near(system).map_or(String::new(), |n| format!(" Is `{n}` meant?"));
         return Err(Refused::Because(format!("There is no rule system `{system}`.{near}")));
     };
-    let trust = page.trust.clone().unwrap_or(Trust::Exact);
     if let Err(why) = claims::hold(set, system) {
         return Err(Refused::Because(why));
     }
     if planned::is_planned(system) {
         return planned::applied(ask, findings, set, (page, system), target);
     }
+    ladder::applied(set, system, |rest| attempt(ask, findings, rest, (page, system), target))
+}
+
+/// Why an attempt gave nothing.
+struct Failed {
+    refused: Refused,
+    /// Something applied, and what came of it is not right.
+    is_wrong: bool,
+}
+
+impl From<Refused> for Failed {
+    fn from(refused: Refused) -> Failed {
+        Failed { refused, is_wrong: false }
+    }
+}
+
+fn wrong(why: String) -> Failed {
+    Failed { refused: Refused::Because(why), is_wrong: true }
+}
+
+/// A system applied once, and looked at.
+fn attempt(
+    ask: &Ask,
+    findings: &Findings,
+    set: &RuleSet,
+    (page, system): (&RulePage, &Arc<RuleSystem>),
+    target: &RuleTarget,
+) -> Result<RulesApplied, Failed> {
+    let doc = &ask.doc;
+    let trust = page.trust.clone().unwrap_or(Trust::Exact);
     let steps = ask.budget(FILE_STEPS);
     let done = rewritten(ask, findings, set, system, &trust, target, &steps).map_err(|no| {
         if ask.is_cancelled() {
-            return Refused::Cancelled;
+            return Refused::Cancelled.into();
         }
-        Refused::Because(format!("{}: {}.", system.name, capital(&no.because)))
+        // a rule that matched less than the nearest one tells nothing
+        let near = nearest::said(ask, findings, set, system, target, &no);
+        let (because, near) = match near {
+            Some(near) if no.matched > 0 => ("No rule applies here".to_owned(), format!(" {near}.")),
+            Some(near) => (capital(&no.because), format!(" {near}.")),
+            None => (capital(&no.because), String::new()),
+        };
+        let because = format!("{}: {because}.", system.name);
+        Failed { refused: Refused::Because(because + &near), is_wrong: no.kind != NoResult::NothingApplies }
     })?;
     let runs = ask.budget(ALL_RUNS);
     let verified = verified(ask, findings, &done, &trust, &runs);
@@ -116,13 +154,13 @@ pub fn apply_rules(
     let checked = match verified {
         Verified::Same(said, _) => said,
         Verified::Worse(what) => {
-            return Err(Refused::Because(format!(
+            return Err(wrong(format!(
                 "The result of `{}` has a fault that the program has not ({what}), so it is not offered. The page `{}` is to be mended.",
                 system.name, page.name
             )));
         }
         Verified::Foreign(what) => {
-            return Err(Refused::Because(format!("{}: what it makes is not for this target: {what}.", system.name)))
+            return Err(wrong(format!("{}: what it makes is not for this target: {what}.", system.name)))
         }
         Verified::Different(what) => {
             let mend = match trust.assumed() {
@@ -134,14 +172,14 @@ pub fn apply_rules(
                 }
                 None => format!("The page `{}` is to be mended", page.name),
             };
-            return Err(Refused::Because(format!(
+            return Err(wrong(format!(
                 "The result of `{}` computes something else than the program ({what}), so it is not offered. {mend}.",
                 system.name
             )));
         }
         // kernels are given out only after they ran
         Verified::NotTried(why) if !done.files.is_empty() => {
-            return Err(Refused::Because(format!(
+            return Err(wrong(format!(
                 "The kernels that `{}` makes were not run beside the original, so they are not offered: {why}",
                 system.name
             )))
@@ -150,7 +188,7 @@ pub fn apply_rules(
         Verified::Pieces(why) => format!(
             "Not run beside the original: {why} Each changed expression by itself gives the same on random values."
         ),
-        Verified::Cancelled => return Err(Refused::Cancelled),
+        Verified::Cancelled => return Err(Refused::Cancelled.into()),
     };
     let left: Vec<String> = done.left.iter().map(|l| format!(" Left as it is: {}.", l.because)).collect();
     let checked = checked + &left.concat() + &unmoved(doc, &done).concat();
@@ -293,6 +331,8 @@ struct NotDone {
     because: String,
     /// All reasons for which rules did not apply.
     reasons: Vec<String>,
+    /// Parts of the source of the rule that is told of, which matched.
+    matched: usize,
 }
 
 /// What running both came to.

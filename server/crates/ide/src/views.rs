@@ -6,6 +6,8 @@
 use std::fmt::Write;
 
 use analysis::{Dependence, LoopId, Verdict};
+use front::ItemKind;
+use rewrite::rules::Subject;
 use term::{Op, TermId};
 
 use crate::check::{Findings, LoopFinding};
@@ -216,10 +218,19 @@ pub fn show_terms(doc: &Doc, findings: &Findings, which: Option<&Which>) -> Resu
         if only.is_some_and(|o| o != n) {
             continue;
         }
+        let terms = match item.kind {
+            ItemKind::Function => {
+                let start = item.span.start;
+                let subject = Subject::of(&item.body, doc.source(), start, item.is_kernel, item.is_device);
+                subject.notation(&subject.root)
+            }
+            _ if item.body.args(item.body.root).is_empty() => continue,
+            _ => term::notation::print(&item.body, item.body.root).trim_end().to_owned(),
+        };
         let name = if item.name.is_empty() { "declarations" } else { &*item.name };
         let line = line_column(doc, item.span.start).line;
         let _ = write!(out, "\n### {} (line {line})\n\n```\n", words::quoted(name));
-        out += term::notation::print(&item.body, item.body.root).trim_end();
+        out += &terms;
         out += "\n```\n";
         for r in item.body.rejects() {
             let _ = writeln!(out, "\nNot understood: {}", r.reason);

@@ -46,6 +46,14 @@ pub(crate) mod rules_host {
     pub(crate) const LONGEST_LIST: u32 = 400;
 }
 
+/// Of `rules::nearest`.
+pub(crate) mod rules_nearest {
+    /// Rules held against places at most.
+    pub(crate) const MOST: usize = 200_000;
+    /// Parts of a source that must match for the rule to be near.
+    pub(crate) const FEWEST: usize = 5;
+}
+
 /// Of `rules::pieces`.
 pub(crate) mod rules_pieces {
     /// More different pieces than these are not run.

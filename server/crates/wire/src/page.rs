@@ -48,6 +48,7 @@ fn table() -> Table {
     t.add::<crate::Transformation>(CommandLine, "transform NAME");
     t.add::<crate::Transformations>(CommandLine, "transform --list");
     t.add::<crate::RulesApplication>(CommandLine, "rules apply");
+    t.add::<crate::RulesApplicationToFiles>(CommandLine, "rules apply FILES");
     t.add::<crate::RulesCheck>(CommandLine, "rules check");
     t.add::<crate::RulesList>(CommandLine, "rules list");
     t.add::<crate::Shown>(CommandLine, "show");

@@ -72,6 +72,16 @@ pub struct RulesApplication {
     pub derivation: Vec<String>,
     /// The rewritten file, and files that the rules made.
     pub written: Vec<Written>,
+    /// With `--diff` what `--in-place` would change, as `diff -u` writes it.
+    pub diff: Option<String>,
+}
+
+/// What `rules apply` did in several files.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct RulesApplicationToFiles {
+    pub version: u32,
+    pub files: Vec<RulesApplication>,
 }
 
 /// What `rules check` found.

@@ -29,6 +29,9 @@ enum RulesCommand {
         /// Pages, or folders of pages
         #[arg(value_name = "FILE|DIR")]
         paths: Vec<PathBuf>,
+        /// Write into the pages what their examples become
+        #[arg(long)]
+        update: bool,
         /// How the answer is printed
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
@@ -51,7 +54,7 @@ enum RulesCommand {
 
 pub fn run(args: &RulesArgs) -> anyhow::Result<Done> {
     match &args.command {
-        RulesCommand::Check { paths, format } => check::run(paths, *format),
+        RulesCommand::Check { paths, update, format } => check::run(paths, *update, *format),
         RulesCommand::Apply(args) => apply::run(args),
         RulesCommand::List { pages, format } => list::run(pages, *format),
     }

@@ -8,12 +8,16 @@ use tower_lsp::jsonrpc::Result;
 use tower_lsp::ls_types as lsp;
 use wire::ActionData;
 
+use crate::includes::holding;
 use crate::lsp::actions::{make, Made, RULES_ID};
 use crate::lsp::backend::Backend;
 use crate::lsp::document::{range_from_lsp, Analyzed, View};
-use crate::lsp::edits;
 use crate::lsp::host::{Context, Need};
+use crate::lsp::{edits, pages, to_lsp};
+use crate::rule_pages::is_page;
 
+/// Folders that are offered for one header.
+const OFFERED: usize = 3;
 const RULES_KIND: &str = "refactor.rewrite.warpwright.rules";
 const VERIFY_KIND: &str = "refactor.rewrite.warpwright.verify";
 
@@ -33,9 +37,18 @@ fn list(
     only: Option<&[lsp::CodeActionKind]>,
 ) -> lsp::CodeActionResponse {
     let view = &context.view;
-    let Some(analyzed) = &view.analyzed else { return Vec::new() };
+    let Some(analyzed) = &view.analyzed else {
+        let is_page = edits::local_path(&view.uri).is_some_and(|p| is_page(&p));
+        if !is_page || !wanted(only, "quickfix") || !context.caps.action_literals {
+            return Vec::new();
+        }
+        return pages::fixes(&view.uri, view.diagnostics(&context.caps), range);
+    };
     let span = view.text.span_of(range_from_lsp(range), context.caps.encoding);
     let mut listed = Vec::new();
+    if context.caps.panels && wanted(only, "quickfix") {
+        listed.extend(folders_of_headers(context, analyzed, range));
+    }
     let mut actions = ide::actions(&context.ask(analyzed), &analyzed.findings, span);
     // who asks for refactorings gets all of them; a light bulb is not to be flooded
     if only.is_some_and(|wishes| wishes.iter().any(|w| w.as_str().starts_with("refactor"))) {
@@ -74,6 +87,50 @@ fn list(
 }
 
 /// The action that applies a rule system.
+/// For a header that was not found the folders of the project that hold one: the editor adds one to its settings.
+fn folders_of_headers(
+    context: &Context,
+    analyzed: &Analyzed,
+    range: lsp::Range,
+) -> Vec<lsp::CodeActionOrCommand> {
+    let view = &context.view;
+    let Some(path) = edits::local_path(&view.uri) else { return Vec::new() };
+    let found = view.diagnostics(&context.caps);
+    let is_missing = |d: &&lsp::Diagnostic| {
+        let code = matches!(&d.code, Some(lsp::NumberOrString::String(code)) if code == "missing-header");
+        code && d.range.start <= range.end && range.start <= d.range.end
+    };
+    let mut out = Vec::new();
+    for d in found.iter().filter(is_missing) {
+        let headers = ide::missing_headers(&analyzed.doc).into_iter();
+        let at = |span| to_lsp::range(span, &view.text, &context.caps);
+        let Some((_, name)) = headers.into_iter().find(|(span, _)| at(*span) == d.range) else { continue };
+        let (root, folders) = holding(&path, &name);
+        for (k, folder) in folders.iter().take(OFFERED).enumerate() {
+            let shown = folder.strip_prefix(&root).unwrap_or(folder).display().to_string();
+            let title = format!(
+                "Look for headers in {}",
+                if shown.is_empty() { "the project's folder" } else { &shown }
+            );
+            let command = lsp::Command {
+                title: title.clone(),
+                command: "warpwright.addIncludePath".to_owned(),
+                arguments: Some(vec![json!(view.uri.as_str()), json!(folder)]),
+            };
+            let action = lsp::CodeAction {
+                title,
+                kind: Some(lsp::CodeActionKind::QUICKFIX),
+                diagnostics: Some(vec![d.clone()]),
+                command: Some(command),
+                is_preferred: Some(k == 0),
+                ..Default::default()
+            };
+            out.push(action.into());
+        }
+    }
+    out
+}
+
 fn by_rules(context: &Context, offer: ide::RuleOffer) -> Option<lsp::CodeActionOrCommand> {
     let (caps, view) = (&context.caps, &context.view);
     let id = format!("{RULES_ID}{}:{}", offer.system, offer.target.text());

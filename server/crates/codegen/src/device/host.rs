@@ -38,7 +38,7 @@ use super::expr::{Dialect, Exprs};
 use super::host_expr::{Helpers, Named, Scope};
 use super::host_term::{Term, LONG_LONG};
 use super::{keyed, promises, reduce};
-use crate::plan::{name_part, BufferPlan, Kernel, Plan, ReductionPlan, Test, TestKind};
+use crate::plan::{expr_params, name_part, BufferPlan, Kernel, Plan, ReductionPlan, Test, TestKind};
 use crate::HostPages;
 
 /// The host's side of a plan.
@@ -571,10 +571,23 @@ impl<'p> Host<'p> {
             let held: Vec<Term> = held.collect();
             out.extend(keyed::on_host(plan, k, &blocks, &held));
         }
+        // what one begins with is not set before the others are known
+        let apart = plan.finals.iter().any(|f| {
+            let mut read = Vec::new();
+            expr_params(&f.value, &mut read);
+            plan.finals.iter().any(|g| g.symbol != f.symbol && read.contains(&Param::Symbol(g.symbol)))
+        });
+        let mut set = Vec::new();
         for f in &plan.finals {
-            let value = Term::cast(f.kind.c_name(), self.expr(&f.value));
-            out.push(Term::Name(self.given.at(f.symbol)).deref().assign(value));
+            let mut value = Term::cast(f.kind.c_name(), self.expr(&f.value));
+            if apart {
+                let name = format!("{}end_{}", plan.prefix, plan.body.symbols[f.symbol].name);
+                out.push(Term::declared(&name, f.kind.c_name(), Some(value)));
+                value = Term::Name(name);
+            }
+            set.push(Term::Name(self.given.at(f.symbol)).deref().assign(value));
         }
+        out.extend(set);
         out
     }
 

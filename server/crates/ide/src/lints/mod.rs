@@ -18,6 +18,7 @@ use base::Span;
 use crate::check::{Cancelled, Extent};
 use crate::function_view::FunctionView;
 use crate::memo::FunctionFacts;
+pub use directives::missing_header::missing_headers;
 pub(crate) use loops::{is_parallel, parallel_inside, shown};
 
 use crate::function_messages::FunctionMessages;

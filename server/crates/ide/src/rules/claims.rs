@@ -53,6 +53,7 @@ pub(super) fn cover(a: Application, set: &RuleSet) -> Result<Application, Box<No
                 because,
                 derivation: a.derivation.clone(),
                 subject: Some(a.subject),
+                matched: 0,
             }));
         }
     }

@@ -4,8 +4,8 @@
 
 use base::{CancelToken, Span};
 use rewrite::rules::{
-    exact, load, run, words, Doubt, Ended, Example, ExampleLanguage, Expected, Judgement, Limits, NoResult,
-    Prover, RulePage, RuleSet, RuleSystem, Severity, Subject, Systems, Trust,
+    exact, load, misspelt, run, words, Doubt, Ended, Example, ExampleLanguage, Expected, Judgement, Limits,
+    NoResult, Prover, RulePage, RuleSet, RuleSystem, Severity, Subject, Systems, Trust,
 };
 
 use super::planned::{self, is_planned};
@@ -25,6 +25,18 @@ pub struct PageFinding {
     pub span: Span,
     /// Sentences.
     pub message: String,
+    pub fix: Option<PageFix>,
+}
+
+/// What mends a page.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PageFix {
+    pub title: String,
+    /// What is replaced, in the page.
+    pub span: Span,
+    pub text: String,
+    /// Whether it is what an example becomes, which is written anew rather than mended.
+    pub is_result: bool,
 }
 
 /// What checking a page came to.
@@ -64,12 +76,18 @@ pub fn check_rule_page(
     if usable {
         found.extend(set.unknown_systems(&page));
     }
-    let mut say = |severity, place: Span, message: String| {
+    let mut say = |severity, place: Span, message: String, fix: Option<PageFix>| {
         let (line, column) = page.line_column(place);
-        out.findings.push(PageFinding { severity, line, column, span: place, message });
+        out.findings.push(PageFinding { severity, line, column, span: place, message, fix });
     };
     for f in found {
-        say(f.severity, f.place, f.message);
+        let fix = misspelt(text, f.place, &f.message).map(|(span, meant)| PageFix {
+            title: format!("Write `{meant}`"),
+            span,
+            text: meant,
+            is_result: false,
+        });
+        say(f.severity, f.place, f.message, fix);
     }
     if usable && exact::claims(page.trust.as_ref()) {
         // a proof that is made needs not be made again; a doubt is told at its rule
@@ -78,7 +96,7 @@ pub fn check_rule_page(
             _ => exact::doubts(&page, prover),
         };
         for d in &doubts {
-            say(Severity::Error, d.place, doubted(&page, d));
+            say(Severity::Error, d.place, doubted(&page, d), None);
         }
         out.claim = Some((exact::hash(&page), doubts.first().map(Doubt::words)));
     }
@@ -92,8 +110,14 @@ pub fn check_rule_page(
                     out.examples += 1;
                     out.ran.extend(ran.map(|r| format!("{}, example {}: {r}", e.system, k + 1)));
                 }
-                Err((severity, place, why)) => {
-                    say(severity, place, format!("Rule {}, example {}: {why}", e.system, k + 1));
+                Err(Fault { severity, place, message, becomes }) => {
+                    let fix = becomes.map(|text| PageFix {
+                        title: "Write the result anew".to_owned(),
+                        span: e.result_place,
+                        text,
+                        is_result: true,
+                    });
+                    say(severity, place, format!("Rule {}, example {}: {message}", e.system, k + 1), fix);
                 }
             }
         }
@@ -119,7 +143,16 @@ fn doubted(page: &RulePage, d: &Doubt) -> String {
     }
 }
 
-type Ran = Result<Option<String>, (Severity, Span, String)>;
+/// What is wrong with an example.
+struct Fault {
+    severity: Severity,
+    place: Span,
+    message: String,
+    /// What the program becomes, where the page has something else.
+    becomes: Option<String>,
+}
+
+type Ran = Result<Option<String>, Fault>;
 
 fn example(set: &RuleSet, page: &RulePage, e: &Example, cancel: &CancelToken) -> Ran {
     match e.language {
@@ -128,8 +161,21 @@ fn example(set: &RuleSet, page: &RulePage, e: &Example, cancel: &CancelToken) ->
     }
 }
 
-fn wrong<T>(place: Span, why: String) -> Result<T, (Severity, Span, String)> {
-    Err((Severity::Error, place, why))
+fn wrong<T>(place: Span, message: String) -> Result<T, Fault> {
+    Err(Fault { severity: Severity::Error, place, message, becomes: None })
+}
+
+/// An example that becomes something else than its page says.
+fn other(what: &str, place: Span, becomes: String) -> Ran {
+    let message = format!("The {what} becomes something else than this:\n{}", becomes.trim_end());
+    let ends = becomes.ends_with('\n') || becomes.is_empty();
+    let becomes = Some(if ends { becomes } else { becomes + "\n" });
+    Err(Fault { severity: Severity::Error, place, message, becomes })
+}
+
+/// That a result was not run.
+fn untried(place: Span, message: String) -> Ran {
+    Err(Fault { severity: Severity::Warning, place, message, becomes: None })
 }
 
 fn source(set: &RuleSet, page: &RulePage, e: &Example, language: Language, cancel: &CancelToken) -> Ran {
@@ -163,10 +209,7 @@ fn source(set: &RuleSet, page: &RulePage, e: &Example, language: Language, cance
             let files = done.files.iter().map(|f| format!("# {}\n{}", f.name, f.text));
             let got = done.text.clone() + &files.collect::<String>();
             if got != *want {
-                return wrong(
-                    e.result_place,
-                    format!("The program becomes something else than this:\n{}", got.trim_end()),
-                );
+                return other("program", e.result_place, got);
             }
             match verified(&ask, &findings, &done, &trust, &ask.budget(ALL_RUNS)) {
                 Verified::Same(said, _) => Ok(Some(said)),
@@ -179,11 +222,9 @@ fn source(set: &RuleSet, page: &RulePage, e: &Example, language: Language, cance
                 Verified::Foreign(what) => {
                     wrong(e.place, format!("The result is not for this target: {what}."))
                 }
-                Verified::NotTried(why) | Verified::Pieces(why) => Err((
-                    Severity::Warning,
-                    e.place,
-                    format!("The result was not run beside the program: {why}"),
-                )),
+                Verified::NotTried(why) | Verified::Pieces(why) => {
+                    untried(e.place, format!("The result was not run beside the program: {why}"))
+                }
                 Verified::Cancelled => Ok(None),
             }
         }
@@ -237,12 +278,11 @@ fn planned_loops(set: &RuleSet, system: &RuleSystem, e: &Example, ask: &Ask, fin
             let files = done.edit.create.iter().map(|f| format!("# {}\n{}", f.name, f.text));
             let got = done.host + &files.collect::<String>();
             if got != *want {
-                let what = format!("The program becomes something else than this:\n{}", got.trim_end());
-                return wrong(e.result_place, what);
+                return other("program", e.result_place, got);
             }
             match planned::ran(ask, findings, set, system, &file) {
                 Ok(planned::Ran::Same(said, true, _)) => Ok(Some(said)),
-                Ok(planned::Ran::Same(why, false, _)) => Err((Severity::Warning, e.place, why)),
+                Ok(planned::Ran::Same(why, false, _)) => untried(e.place, why),
                 Ok(planned::Ran::Different(what)) => {
                     wrong(e.place, format!("The result computes something else than the program: {what}"))
                 }
@@ -309,7 +349,7 @@ fn term(set: &RuleSet, e: &Example) -> Ran {
                 .iter()
                 .map(|(n, t)| if n.is_empty() { t.clone() } else { format!("# {n}\n{t}") })
                 .collect();
-            wrong(e.result_place, format!("The term becomes something else than this:\n{}", shown.join("\n")))
+            other("term", e.result_place, shown.join("\n"))
         }
     }
 }

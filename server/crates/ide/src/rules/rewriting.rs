@@ -34,20 +34,30 @@ pub(super) fn rewritten(
 ) -> Result<Done, NotDone> {
     let doc = &ask.doc;
     let mut systems = set.systems.clone();
+    // why the first system was left out: what remains without it came less far
+    let mut first: Option<String> = None;
     loop {
         let by = By { set, systems: &systems, system, trust, budget };
-        let done = by.rewritten(ask, findings, target, Reading::Together)?;
+        let done = by.rewritten(ask, findings, target, Reading::Together);
+        let done = done.map_err(|no| match (no.kind, first.take()) {
+            (NoResult::NothingApplies, Some(because)) => {
+                let reasons = std::iter::once(because.clone()).chain(no.reasons).collect();
+                NotDone { kind: no.kind, because, reasons, matched: usize::MAX }
+            }
+            _ => no,
+        })?;
         let Some((torn, because)) = together::torn(doc, &systems, &done) else {
             return match together::calls_fit(doc, &done.text) {
                 Ok(()) => Ok(done),
-                Err(because) => Err(NotDone { kind: NoResult::Wrong, because, reasons: Vec::new() }),
+                Err(because) => Err(not_done(NoResult::Wrong, because)),
             };
         };
         systems.remove(&torn);
+        first.get_or_insert_with(|| because.clone());
         if torn == system.name {
             let mut reasons = vec![because.clone()];
             reasons.extend(done.reasons);
-            return Err(NotDone { kind: NoResult::NothingApplies, because, reasons });
+            return Err(NotDone { reasons, ..not_done(NoResult::NothingApplies, because) });
         }
     }
 }
@@ -105,7 +115,7 @@ impl By<'_> {
         let known: Vec<String> = rejects(doc.unit()).map(|(_, r)| r.to_owned()).collect();
         if let Some((line, reason)) = first_reject(doc.language(), doc, &text, &known) {
             let because = format!("the result was not understood when read again (line {line}: {reason})");
-            return Err(NotDone { kind: NoResult::Wrong, because, reasons });
+            return Err(NotDone { reasons, ..not_done(NoResult::Wrong, because) });
         }
         let files = applications.iter().flat_map(|(_, a)| &a.files);
         let files = files.map(|f| NewFile { name: f.name.to_string(), text: f.text.clone() }).collect();
@@ -167,8 +177,8 @@ struct Attempts {
     left: Vec<NotDone>,
     /// What was missing where a rule matched.
     reasons: Vec<String>,
-    /// Why nothing applies to a function, and whether a rule matched there.
-    best: Option<(String, bool)>,
+    /// Why nothing applies to a function, and the parts of the rule that matched there.
+    best: Option<(String, usize)>,
 }
 
 impl Attempts {
@@ -194,8 +204,7 @@ impl Attempts {
 
     /// `is_named`: whether the function has to be named where it is told of.
     fn add_failure(&mut self, function: &Item, no: NoApplication, is_named: bool) {
-        let NoApplication { kind, because, derivation, .. } = no;
-        let matched = !derivation.refused.is_empty();
+        let NoApplication { kind, because, derivation, matched, .. } = no;
         self.reasons.extend(derivation.refused.into_iter().map(|r| r.because));
         if kind != NoResult::NothingApplies {
             let because = match is_named {
@@ -211,7 +220,7 @@ impl Attempts {
             self.recognized.extend(derivation.recognized);
         }
         // what is missing in a kernel comes first
-        if self.best.as_ref().is_none_or(|(_, known)| !known && matched) {
+        if self.best.as_ref().is_none_or(|(_, known)| *known == 0 && matched > 0) {
             self.best = Some((because, matched));
         }
     }
@@ -222,19 +231,19 @@ impl Attempts {
         match left.into_iter().next() {
             Some(NotDone { kind, because, .. }) => {
                 reasons.insert(0, because.clone());
-                NotDone { kind, because, reasons }
+                NotDone { reasons, ..not_done(kind, because) }
             }
             None => {
-                let because =
-                    best.map_or_else(|| "there is no function in the document".to_owned(), |(why, _)| why);
-                NotDone { kind: NoResult::NothingApplies, because, reasons }
+                let (because, matched) =
+                    best.unwrap_or_else(|| ("there is no function in the document".to_owned(), 0));
+                NotDone { kind: NoResult::NothingApplies, because, reasons, matched }
             }
         }
     }
 }
 
 fn not_done(kind: NoResult, because: String) -> NotDone {
-    NotDone { kind, because, reasons: Vec::new() }
+    NotDone { kind, because, reasons: Vec::new(), matched: 0 }
 }
 
 /// The edits of all functions, and the text they make. `Err`: why they make none.
@@ -277,9 +286,9 @@ pub(super) fn facts_of(findings: &Findings, item: usize) -> Arc<Facts> {
     findings.functions.get(item).cloned().flatten().map(|f| f.facts).unwrap_or_default()
 }
 
-type Targets = Vec<(usize, Option<TermId>)>;
+pub(super) type Targets = Vec<(usize, Option<TermId>)>;
 
-fn targets(doc: &Doc, findings: &Findings, target: &RuleTarget) -> Result<Targets, String> {
+pub(super) fn targets(doc: &Doc, findings: &Findings, target: &RuleTarget) -> Result<Targets, String> {
     let items = doc.unit().items.iter().enumerate();
     // the text of a template is that of all its instances
     let items = items.filter(|(_, i)| i.kind == ItemKind::Function && i.template().is_none());

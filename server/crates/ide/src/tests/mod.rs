@@ -11,6 +11,7 @@ mod kernel_hovers;
 mod kernel_repairs;
 mod kernel_rules;
 mod kernels;
+mod ladders;
 mod lints;
 mod mapping;
 mod memory;

@@ -140,7 +140,7 @@ impl<'a> Algebra<'a> {
     /// Whether its value is the whole number that it looks like; what a rule made has no type sometimes.
     fn is_whole(&self, x: &Tree) -> bool {
         // positions of threads are unsigned, and in shorts nothing is computed
-        let position = |k: IntKind| k == IntKind::UInt || self.subject.arithmetic().promotes(k);
+        let position = |k: IntKind| is_position(k) || self.subject.arithmetic().promotes(k);
         x.ty.is_none() || self.int(x).is_some_and(|k| self.is_exact(k) || position(k))
     }
 
@@ -170,10 +170,13 @@ impl<'a> Algebra<'a> {
                     return Err(no());
                 }
                 let whole = self.int(x).is_some_and(|k| self.is_exact(k));
-                let set = self.initial.get(s).filter(|_| stays && whole && !self.kept.contains(s)).cloned();
+                let position = self.int(x).is_some_and(is_position);
+                let fixed = stays && (whole || position) && !self.kept.contains(s);
+                let set = self.initial.get(s).filter(|_| fixed).cloned();
                 match set.and_then(|v| self.of(&v, depth + 1, true).ok()) {
-                    Some(sum) => Some(sum),
-                    None => Some(self.single(x)),
+                    // nothing that goes below zero is in an unsigned variable what it looks like
+                    Some(sum) if whole || sum.factors().all(|(_, v)| v > 0) => Some(sum),
+                    _ => Some(self.single(x)),
                 }
             }
             (Op::Apply(h), [of, field]) if &**h == "Dot" => {
@@ -309,6 +312,11 @@ impl<'a> Algebra<'a> {
         };
         signed(a) && signed(b)
     }
+}
+
+/// Types in which positions of threads are computed without a sign.
+fn is_position(k: IntKind) -> bool {
+    matches!(k, IntKind::UInt | IntKind::ULong | IntKind::ULongLong)
 }
 
 /// The sum written out, numbers last.

@@ -13,7 +13,7 @@ use front::{Language, Options, Parsed, Unit};
 use term::{Op, TermId, Types};
 use text::{Edit, EditSet};
 
-use super::derivation::Derivation;
+use super::derivation::{Derivation, NotApplied};
 use super::emit::{self, EmittedFile, Preamble};
 use super::exact::ROW;
 use super::page::{RuleSystem, Trust};
@@ -103,6 +103,8 @@ pub struct NoApplication {
     /// What was done all the same, for the explanation.
     pub derivation: Derivation,
     pub subject: Option<Subject>,
+    /// Parts of the source of the rule that is told of, which matched.
+    pub matched: usize,
 }
 
 /// Kinds of failure, told apart because they are somebody else's to mend.
@@ -128,7 +130,7 @@ pub fn apply(
     limits: Limits,
 ) -> Result<Application, Box<NoApplication>> {
     let fail = |kind, because: String, derivation, subject| {
-        Err(Box::new(NoApplication { kind, because, derivation, subject }))
+        Err(Box::new(NoApplication { kind, because, derivation, subject, matched: 0 }))
     };
     let Some(item) = site.unit.items.get(site.item) else {
         let none = Derivation::default();
@@ -166,15 +168,28 @@ pub fn apply(
             tried.extend(named.into_iter().filter(|n| !tried.contains(n)).collect::<Vec<_>>());
             at += 1;
         }
-        let told = derivation.refused.iter().find(|r| !tried.contains(&&r.system));
-        // of systems that were all tried, the last came furthest
-        let last = derivation.refused.last().map(|r| &r.system);
-        let last = derivation.refused.iter().find(|r| Some(&r.system) == last);
-        let because = match told.or(last) {
-            Some(r) => format!("the condition of rule {} is not proved: {}", r.rule, r.because),
-            None => format!("no {NOTHING_MATCHES}"),
+        // the one that asks for most came furthest, the first of those
+        let furthest = |all: &mut dyn Iterator<Item = &NotApplied>| {
+            all.fold(None, |best: Option<(usize, String, Arc<str>)>, r| match &best {
+                Some((parts, ..)) if *parts >= r.parts => best,
+                _ => Some((r.parts, r.because.clone(), r.rule.clone())),
+            })
         };
-        return fail(NoResult::NothingApplies, because, derivation, Some(subject));
+        let told = furthest(&mut derivation.refused.iter().filter(|r| !tried.contains(&&r.system)));
+        let told = told.or_else(|| furthest(&mut derivation.refused.iter()));
+        let (matched, because) = match told {
+            Some((parts, because, rule)) => {
+                (parts, format!("the condition of rule {rule} is not proved: {because}"))
+            }
+            None => (0, format!("no {NOTHING_MATCHES}")),
+        };
+        return Err(Box::new(NoApplication {
+            kind: NoResult::NothingApplies,
+            because,
+            derivation,
+            subject: Some(subject),
+            matched,
+        }));
     }
     let mut types = types;
     let new_root =

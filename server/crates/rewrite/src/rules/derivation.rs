@@ -47,6 +47,8 @@ pub struct NotApplied {
     pub place: Option<TermId>,
     /// The guard and what is missing: words that continue "because".
     pub because: String,
+    /// Parts of the source, which all matched.
+    pub parts: usize,
 }
 
 impl Derivation {

@@ -38,46 +38,87 @@ impl Bindings {
 /// Matches a tree; on failure the bindings are as before.
 pub fn matches(subject: &Subject, types: &Types, p: &Pattern, n: &Tree, b: &mut Bindings) -> bool {
     let before = b.pairs.len();
-    let fits = fits(subject, types, p, n, b);
+    let fits = fits(subject, types, p, n, b, &mut ());
     if !fits {
         b.pairs.truncate(before);
     }
     fits
 }
 
-fn fits(subject: &Subject, types: &Types, p: &Pattern, n: &Tree, b: &mut Bindings) -> bool {
-    match p {
+/// Who looks on while a pattern is held against a tree.
+pub(super) trait Watch {
+    /// A part of the pattern is what stands there.
+    fn met(&mut self, _: &Tree) {}
+    /// This part is not: the first one ends it.
+    fn missed(&mut self, _: &Pattern, _: &Tree) {}
+}
+
+/// Nobody.
+impl Watch for () {}
+
+/// Whether the pattern fits, part by part from the left; what was bound on the way stays bound.
+pub(super) fn fits<W: Watch>(
+    subject: &Subject,
+    types: &Types,
+    p: &Pattern,
+    n: &Tree,
+    b: &mut Bindings,
+    watch: &mut W,
+) -> bool {
+    let parts = match p {
         Pattern::Variable { name, test } => {
-            if test.as_ref().is_some_and(|t| !t.holds(types, n)) {
-                return false;
+            let wanted = test.as_ref().is_none_or(|t| t.holds(types, n));
+            let known = b.get(name).map(|known| subject.same(known, n));
+            if wanted && known.is_none() {
+                b.bind(name, n.clone());
             }
-            match b.get(name) {
-                Some(known) => subject.same(known, n),
-                None => {
-                    b.bind(name, n.clone());
-                    true
-                }
-            }
+            Here::Leaf(wanted && known != Some(false))
         }
         Pattern::Cons(head, tail) => match (&n.op, &*n.args) {
             (Op::List, [first, rest @ ..]) => {
-                fits(subject, types, head, first, b)
+                let fits = fits(subject, types, head, first, b, watch)
                     && match &**tail {
                         // walking down a list must not copy what nobody asks for
-                        Pattern::Term(Op::List, none) if none.is_empty() => rest.is_empty(),
-                        tail => fits(subject, types, tail, &Node::list(rest.to_vec()), b),
-                    }
+                        Pattern::Term(Op::List, none) if none.is_empty() && rest.is_empty() => true,
+                        tail => fits(subject, types, tail, &Node::list(rest.to_vec()), b, watch),
+                    };
+                Here::Parts(fits)
             }
-            (Op::Cons, [first, rest]) => {
-                fits(subject, types, head, first, b) && fits(subject, types, tail, rest, b)
-            }
-            _ => false,
+            (Op::Cons, [first, rest]) => Here::Parts(
+                fits(subject, types, head, first, b, watch) && fits(subject, types, tail, rest, b, watch),
+            ),
+            _ => Here::Leaf(false),
         },
-        Pattern::Literal(Literal::Word(w)) => {
+        Pattern::Literal(l) => Here::Leaf(is_literal(subject, types, l, n)),
+        Pattern::Term(op, args) if *op == n.op && args.len() == n.args.len() => {
+            watch.met(n);
+            Here::Parts(args.iter().zip(n.args.iter()).all(|(p, n)| fits(subject, types, p, n, b, watch)))
+        }
+        Pattern::Term(..) => Here::Leaf(false),
+    };
+    match parts {
+        Here::Leaf(true) => watch.met(n),
+        Here::Leaf(false) => watch.missed(p, n),
+        Here::Parts(_) => {}
+    }
+    matches!(parts, Here::Leaf(true) | Here::Parts(true))
+}
+
+/// What decided whether a pattern fits.
+enum Here {
+    /// It itself.
+    Leaf(bool),
+    /// Its parts.
+    Parts(bool),
+}
+
+fn is_literal(subject: &Subject, types: &Types, l: &Literal, n: &Tree) -> bool {
+    match l {
+        Literal::Word(w) => {
             let head = matches!(&n.op, Op::Apply(h) if h == w);
             n.args.is_empty() && (head || subject.word(n) == Some(w))
         }
-        Pattern::Literal(Literal::Int(v, kind)) => {
+        Literal::Int(v, kind) => {
             n.as_int() == Some(*v)
                 && n.ty.is_none_or(|t| match (types.kind(t), kind) {
                     (TypeKind::Int(k), Some(want)) => k == want,
@@ -85,16 +126,11 @@ fn fits(subject: &Subject, types: &Types, p: &Pattern, n: &Tree, b: &mut Binding
                     _ => true,
                 })
         }
-        Pattern::Literal(Literal::Float(v, kind)) => {
+        Literal::Float(v, kind) => {
             n.op == Op::Float(*v)
                 && n.ty.is_none_or(|t| types.as_float(t) == Some(kind.unwrap_or(FloatKind::F64)))
         }
-        Pattern::Literal(Literal::Text(s)) => matches!(&n.op, Op::Str(t) if t == s),
-        Pattern::Term(op, args) => {
-            *op == n.op
-                && args.len() == n.args.len()
-                && args.iter().zip(n.args.iter()).all(|(p, n)| fits(subject, types, p, n, b))
-        }
+        Literal::Text(s) => matches!(&n.op, Op::Str(t) if t == s),
     }
 }
 

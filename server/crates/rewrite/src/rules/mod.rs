@@ -25,6 +25,7 @@ mod load;
 mod matching;
 mod memory;
 mod near;
+mod nearest;
 mod page;
 mod pattern;
 mod pieces;
@@ -58,6 +59,8 @@ pub use guard::{Guard, GUARDS};
 pub use host::{host_functions, placed_call, plain_functions, HostFunctions, PlacedCall, PLACING};
 pub use load::load;
 pub use matching::Bindings;
+pub use near::misspelt;
+pub use nearest::{nearest, parts, Miss};
 pub use page::{
     line_column, Example, ExampleLanguage, Expected, Finding, Rule, RulePage, RuleSystem, Severity, Strategy,
     Trust,

@@ -205,16 +205,19 @@ impl Asking<'_> {
 
     /// The guard with what its variables stand for.
     fn worded(&self, g: &Guard, b: &Bindings) -> String {
-        let mut text = g.text();
-        let mut names: Vec<(&str, &Tree)> = b.iter().collect();
-        names.sort_by_key(|(n, _)| std::cmp::Reverse(n.len()));
-        for (n, t) in names {
-            let shown = self.subject.print(t);
-            if shown.len() <= 40 {
-                text = text.replace(&format!("${n}"), &shown);
+        let text = g.text();
+        let mut parts = text.split('$');
+        let mut out = parts.next().unwrap_or("").to_owned();
+        for part in parts {
+            let end = part.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(part.len());
+            let (name, rest) = part.split_at(end);
+            match b.get(name).map(|t| self.subject.print(t)).filter(|t| t.len() <= 40) {
+                Some(shown) => out += &shown,
+                None => out.extend(["$", name]),
             }
+            out += rest;
         }
-        text
+        out
     }
     pub(super) fn filled(&mut self, p: &Pattern, b: &Bindings) -> Result<Tree, String> {
         fill(self.types, p, b).map_err(|v| format!("`${v}` is not bound"))

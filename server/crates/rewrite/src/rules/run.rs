@@ -605,8 +605,9 @@ impl Run<'_> {
     fn refuse(&mut self, system: &RuleSystem, rule: &Rule, place: Option<term::TermId>, because: String) {
         let known = |r: &NotApplied| r.rule == rule.name && r.place == place && r.because == because;
         if self.derivation.refused.len() < MAX_REFUSED && !self.derivation.refused.iter().any(known) {
+            let parts = super::nearest::parts(&rule.source);
             let (system, rule) = (system.name.clone(), rule.name.clone());
-            self.derivation.refused.push(NotApplied { system, rule, place, because });
+            self.derivation.refused.push(NotApplied { system, rule, place, because, parts });
         }
     }
 }

@@ -4,22 +4,45 @@
 
 use std::sync::Arc;
 
-use term::{BinOp, Op, UnOp};
+use term::{BinOp, FloatKind, IntKind, Op, TypeKind, UnOp};
 
 use super::tree::{Node, Subject, Tree};
 use crate::limits::rules_show::LIMIT;
 
 pub(super) fn print(subject: &Subject, tree: &Tree) -> String {
     let mut out = String::new();
-    Printer { subject }.term(tree, 0, &mut out);
+    Printer { subject, typed: false }.term(tree, 0, &mut out);
+    out
+}
+
+/// With the letters behind numbers that say their types: read as a rule's source it matches the tree.
+pub(super) fn notation(subject: &Subject, tree: &Tree) -> String {
+    let mut out = String::new();
+    Printer { subject, typed: true }.term(tree, 0, &mut out);
     out
 }
 
 struct Printer<'a> {
     subject: &'a Subject,
+    /// Numbers say their types.
+    typed: bool,
 }
 
 impl Printer<'_> {
+    /// What C writes behind a number of this type.
+    fn suffix(&self, n: &Node) -> &'static str {
+        let kind = n.ty.filter(|_| self.typed).map(|t| self.subject.types.kind(t));
+        match kind {
+            Some(TypeKind::Int(IntKind::UInt)) => "u",
+            Some(TypeKind::Int(IntKind::Long)) => "l",
+            Some(TypeKind::Int(IntKind::ULong)) => "ul",
+            Some(TypeKind::Int(IntKind::LongLong)) => "ll",
+            Some(TypeKind::Int(IntKind::ULongLong)) => "ull",
+            Some(TypeKind::Float(FloatKind::F32)) => "f",
+            Some(TypeKind::Float(FloatKind::Long)) => "l",
+            _ => "",
+        }
+    }
     fn call(&self, head: &str, args: &[Tree], out: &mut String) {
         out.push_str(head);
         out.push('(');
@@ -44,9 +67,9 @@ impl Printer<'_> {
         }
         match &n.op {
             Op::Empty => out.push_str("Empty"),
-            Op::Int(v) if *v < 0 && min > 0 => out.push_str(&format!("({v})")),
-            Op::Int(v) => out.push_str(&v.to_string()),
-            Op::Float(v) => out.push_str(&format!("{:?}", v.get())),
+            Op::Int(v) if *v < 0 && min > 0 => out.push_str(&format!("({v}{})", self.suffix(n))),
+            Op::Int(v) => out.push_str(&format!("{v}{}", self.suffix(n))),
+            Op::Float(v) => out.push_str(&format!("{:?}{}", v.get(), self.suffix(n))),
             Op::Str(s) => out.push_str(&format!("{s:?}")),
             Op::Sym(_) | Op::Name(_) => {
                 let word = self.subject.word(n).unwrap_or("?");
@@ -91,7 +114,15 @@ impl Printer<'_> {
                     out.push('(');
                 }
                 out.push_str(op.symbol());
-                self.term(&n.args[0], 14, out);
+                // `-1` is read as a number
+                let number = self.typed && matches!(n.args[0].op, Op::Int(_) | Op::Float(_));
+                if number {
+                    out.push('(');
+                }
+                self.term(&n.args[0], if number { 0 } else { 14 }, out);
+                if number {
+                    out.push(')');
+                }
                 if min > 0 {
                     out.push(')');
                 }

@@ -83,7 +83,7 @@ impl Asking<'_> {
 
         let mut parts = Vec::new();
         conjuncts(&p, false, &mut parts).map_err(|t| format!("`{}` is no comparison", shown(&t)))?;
-        let Signs { positive, nonzero } = Signs::of(&parts, &mut algebra, self.subject)?;
+        let Signs { positive, nonzero } = Signs::of(&parts, &mut algebra, self.subject, &indices)?;
         let mut least = |i: &Tree| i.as_symbol().and_then(|s| algebra.least(s)).map(Sum::constant);
         let mut ranges: Vec<Range> = indices.iter().map(|i| Range { low: least(i), high: None }).collect();
         let too_much =
@@ -276,12 +276,17 @@ struct Signs {
 }
 
 impl Signs {
-    fn of(parts: &[Comparison], algebra: &mut Algebra<'_>, subject: &Subject) -> Result<Signs, String> {
+    fn of(
+        parts: &[Comparison],
+        algebra: &mut Algebra<'_>,
+        subject: &Subject,
+        indices: &[Tree],
+    ) -> Result<Signs, String> {
         let shown = |t: &Tree| subject.print(t);
         let no = |t: Tree| format!("`{}` is no sum of products of integers", shown(&t));
         let mut out = Signs::default();
         for (op, x, y) in parts {
-            if !algebra.compares_signed(x, y) {
+            if !algebra.compares_signed(x, y) && !is_as_unsigned(*op, x, y, indices, algebra) {
                 return Err(format!("`{}` and `{}` are not compared as signed numbers", shown(x), shown(y)));
             }
             let (x, y) = (algebra.sum(x).map_err(no)?, algebra.sum(y).map_err(no)?);
@@ -297,6 +302,26 @@ impl Signs {
         }
         Ok(out)
     }
+}
+
+/// Whether a comparison as unsigned numbers says what it says of whole numbers: an index that is not negative and stands
+/// alone is below what stands on the other side (whatever wraps there does so wherever it is written again), or is compared
+/// with a number.
+fn is_as_unsigned(op: BinOp, x: &Tree, y: &Tree, indices: &[Tree], algebra: &mut Algebra<'_>) -> bool {
+    let mut index = |t: &Tree| match t.as_symbol() {
+        Some(s) if indices.iter().any(|i| i.as_symbol() == Some(s)) => {
+            algebra.least(s).is_some_and(|least| least >= 0)
+        }
+        _ => false,
+    };
+    let below = match (index(x), index(y)) {
+        (true, false) => op == BinOp::Lt,
+        (false, true) => op == BinOp::Gt,
+        _ => return false,
+    };
+    let other =
+        if x.as_symbol().is_some_and(|s| indices.iter().any(|i| i.as_symbol() == Some(s))) { y } else { x };
+    below || algebra.sum(other).is_ok_and(|s| s.number().is_some_and(|n| n >= 0))
 }
 
 /// Where an index is, as far as it is known: `low <= index && index < high`.

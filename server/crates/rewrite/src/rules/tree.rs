@@ -225,6 +225,10 @@ impl Subject {
     pub fn print(&self, tree: &Tree) -> String {
         super::show::print(self, tree)
     }
+    /// The tree as a rule's source that matches it.
+    pub fn notation(&self, tree: &Tree) -> String {
+        super::show::notation(self, tree)
+    }
 }
 
 /// What a local declaration says of where the variable lives; it stands behind the declaration's other parts.

@@ -319,10 +319,31 @@ impl Reader<'_> {
         match op {
             Some(op) => {
                 self.at += end;
-                Ok(self.make(op, vec![], start))
+                let Some((letters, ty)) = self.suffix(&op) else { return Ok(self.make(op, vec![], start)) };
+                self.at += letters;
+                Ok(self.make_typed(op, vec![], ty, start))
             }
             None => Err(self.error("this number cannot be read")),
         }
+    }
+
+    /// The letters behind a number, as C has them, and the type that they give it.
+    fn suffix(&mut self, op: &Op) -> Option<(usize, TypeId)> {
+        let rest = self.rest();
+        let letters = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+        let word = rest.get(..letters)?.to_lowercase();
+        let types = &mut self.b.types;
+        let ty = match (op, &*word) {
+            (Op::Int(_), "u") => types.int(IntKind::UInt),
+            (Op::Int(_), "l") => types.int(IntKind::Long),
+            (Op::Int(_), "ul" | "lu") => types.int(IntKind::ULong),
+            (Op::Int(_), "ll") => types.int(IntKind::LongLong),
+            (Op::Int(_), "ull" | "llu") => types.int(IntKind::ULongLong),
+            (Op::Float(_), "f") => types.float(FloatKind::F32),
+            (Op::Float(_), "l") => types.float(FloatKind::Long),
+            _ => return None,
+        };
+        Some((letters, ty))
     }
 
     /// A part of a list: a `:` after a variable is the list's there, not the variable's.

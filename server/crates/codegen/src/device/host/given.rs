@@ -295,8 +295,10 @@ impl<'p> Givens<'p> {
         if is_result && matches!(self.body().types.kind(symbol.ty), TypeKind::Pointer { .. }) {
             return self.moved(s);
         }
-        // an index is only set
-        let is_read = !plan.finals.iter().any(|f| f.symbol == s);
+        // an index is only set, unless it begins with what it holds
+        let begins = plan.values.iter().any(|v| v.param == Param::Symbol(s));
+        let is_read =
+            !plan.finals.iter().any(|f| f.symbol == s) || begins && !plan.first_values.contains_key(&s);
         let path = plan.body.path_term(s).filter(|_| symbol.storage == Storage::Path);
         let has_address = !is_register(plan, s) && path.is_none_or(|t| !is_bit_field(plan.body, t));
         let wish = match is_result {

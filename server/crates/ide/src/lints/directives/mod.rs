@@ -3,6 +3,7 @@
 mod bad_directive;
 mod bad_mark;
 mod bad_promise;
+pub(crate) mod missing_header;
 mod refuted_promise;
 mod thread_dependence;
 mod thread_race;
@@ -17,6 +18,7 @@ pub(super) const LINTS: &[Lint] = &[
     bad_directive::LINT,
     bad_mark::LINT,
     bad_promise::LINT,
+    missing_header::LINT,
     refuted_promise::LINT,
     thread_dependence::LINT,
     thread_race::LINT,

@@ -1,5 +1,6 @@
 //! The specification as tests: what a rule is, what a system does, and the systems of the papers.
 
+mod notation;
 mod papers;
 
 use std::sync::Arc;

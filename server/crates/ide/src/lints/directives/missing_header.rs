@@ -1,0 +1,91 @@
+//! `missing-header`: a header that was not found while something in the file rests on what it declares.
+//!
+//! Told once, where it is included. Whether just this header declares what is missing nobody can know; a header of which nothing
+//! is missed is not spoken of.
+
+use base::Span;
+use front::{ItemKind, Taken};
+use term::{Op, Storage};
+
+use crate::lints::{Find, Lint, Message};
+use crate::words::quoted;
+use crate::{Ask, Doc, Severity};
+
+pub(super) const LINT: Lint = Lint {
+    code: "missing-header",
+    severity: Severity::Warning,
+    summary: "A header was not found, and names that the file uses are declared nowhere.",
+    page: include_str!("../../../../../../docs/codes/missing-header.md"),
+    find: Find::Document(missing_header),
+    fixes: &[],
+};
+
+/// Names that are told; of more it is said that there are more.
+const TOLD: usize = 3;
+
+fn missing_header(ask: &Ask) -> Vec<(Span, Message)> {
+    let doc = &ask.doc;
+    let headers = missing_headers(doc);
+    if headers.is_empty() {
+        return Vec::new();
+    }
+    let names = undeclared(doc);
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let told: Vec<String> = names.iter().take(TOLD).map(|n| quoted(n)).collect();
+    let more = if names.len() > TOLD { " and others" } else { "" };
+    let are = if names.len() == 1 { "is" } else { "are" };
+    let said = |name: &str| {
+        format!(
+            "`{name}` was not found, and {}{more} {are} declared nowhere: what uses them is not known. Name the folder of `{name}` \
+             in the setting `warpwright.includePaths`, or with `-I`.",
+            told.join(", ")
+        )
+    };
+    headers
+        .into_iter()
+        .map(|(span, name)| (span, Message { message: said(&name), ..Message::default() }))
+        .collect()
+}
+
+/// The headers that a document includes and that were not found, each where that stands.
+pub fn missing_headers(doc: &Doc) -> Vec<(Span, String)> {
+    let missing: Vec<&str> =
+        doc.configuration().iter().filter(|c| c.taken == Taken::NotFound).map(|c| &*c.name).collect();
+    if missing.is_empty() {
+        return Vec::new();
+    }
+    let mut out: Vec<(Span, String)> = Vec::new();
+    let mut at = 0usize;
+    for line in doc.source().split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let words = line.trim_start();
+        let named = words.strip_prefix('#').and_then(|w| w.trim_start().strip_prefix("include"));
+        let Some(rest) = named.map(str::trim_start) else { continue };
+        let close = if rest.starts_with('<') { '>' } else { '"' };
+        let Some((name, after)) = rest.get(1..).and_then(|r| r.split_once(close)) else { continue };
+        if missing.contains(&name) && out.iter().all(|(_, known)| known != name) {
+            let span = Span::new(start + line.len() - words.len(), at - after.len());
+            out.push((span, name.to_owned()));
+        }
+    }
+    out
+}
+
+/// Names that functions use and nothing declares, in the order of the text.
+fn undeclared(doc: &Doc) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for item in doc.unit().items.iter().filter(|i| i.kind == ItemKind::Function) {
+        let body = &item.body;
+        for t in body.walk(body.root) {
+            let Op::Sym(s) = body.op(t) else { continue };
+            let symbol = &body.symbols[*s];
+            if symbol.storage == Storage::Undeclared && !out.iter().any(|n| **n == *symbol.name) {
+                out.push(symbol.name.to_string());
+            }
+        }
+    }
+    out
+}
