@@ -76,6 +76,17 @@ fn what_a_missing_header_declares_is_not_blamed_on_subscripts() {
 }
 
 #[test]
+fn a_type_that_a_missing_header_declares_is_named() {
+    let all = said("#include \"config.h\"\nstruct matrix { int_t rows; };\nint f(int_t *marker, struct matrix *m, int n, int *restrict w) {\n    int_t i;\n    for (i = 1; i <= n; ++i)\n        if (marker[i] < 3) marker[i] = 0;\n    for (int k = 0; k < m->rows; k++)\n        w[k] = 2;\n    return 0;\n}\n");
+    assert!(!all.contains("not an integer") && !all.contains("a check at run time cannot tell"), "{all}");
+    assert!(all.contains("no declaration of the type `int_t` was found, which `i` (line 5) needs"), "{all}");
+    assert!(all.contains("missing-header: `config.h` was not found, and `int_t` is declared nowhere: what uses it is not known"), "{all}");
+    // what really is no integer is said to be none
+    let all = said("void f(double x, double *a) {\n    for (double t = 0; t < x; t += 0.5)\n        a[(int)(2 * t)] = t;\n}\n");
+    assert!(all.contains("is not an integer"), "{all}");
+}
+
+#[test]
 fn a_pointer_is_not_called() {
     let all = said("void part(float *out, const float *in, int n, int at) {\n    const float *x = in + at;\n    while (n-- > 0) {\n        *out++ = *x++;\n    }\n}\nvoid f(int n, float *out, const float *in) {\n    for (int i = 0; i < n; i++)\n        part(out + i, in, n, i);\n}\n");
     assert!(!all.contains("`x`, called from"), "{all}");

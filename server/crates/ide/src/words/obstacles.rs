@@ -1,7 +1,7 @@
 //! Obstacles in words: why nothing can be said, and what would settle it.
 
 use analysis::{NotCounted, NotReplayed, Obstacle, ObstacleKind, TroubleKind, Watched, Work};
-use term::{Len, Op, Storage, SymbolId, TermId, TypeKind};
+use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::functions::{called, why_unknown};
 use super::{condition, plural};
@@ -100,11 +100,44 @@ fn only_walks(view: &FunctionView, pointer: SymbolId) -> bool {
     !all.is_empty() && all.iter().all(|walk| *walk)
 }
 
+/// The name of a type that nothing declares, where one of it, of its elements, or of the members of these is.
+pub(crate) fn type_without_declaration(body: &Body, ty: TypeId) -> Option<&str> {
+    /// Structures in structures looked at.
+    const DEPTH: u32 = 3;
+    fn inner(body: &Body, mut ty: TypeId, depth: u32) -> Option<&str> {
+        loop {
+            match body.types.kind(ty) {
+                TypeKind::Pointer { to, .. } => ty = *to,
+                TypeKind::Array { of, .. } => ty = *of,
+                TypeKind::Record(r) if depth < DEPTH => {
+                    let fields = body.types.record(*r).fields.as_deref().unwrap_or_default();
+                    return fields.iter().find_map(|f| inner(body, f.ty, depth + 1));
+                }
+                // names with an underscore in front are the compiler's own
+                TypeKind::Opaque(word) => {
+                    let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic())
+                        && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+                    return (is_name && **word != *"auto").then_some(&**word);
+                }
+                _ => return None,
+            }
+        }
+    }
+    inner(body, ty, 0)
+}
+
 /// That a declaration which decides is missing: of a name, or of the lengths of an array's rows.
 fn missing(view: &FunctionView, o: &Obstacle) -> Option<ObstacleWords> {
     let (body, line) = (view.body(), view.line(o.term));
     let named = match &o.kind {
         ObstacleKind::UnknownPointer(s) | ObstacleKind::Unsized(s) => Some(*s),
+        ObstacleKind::MayAlias(a, _)
+            if type_without_declaration(body, body.symbols[a.symbol].ty).is_some() =>
+        {
+            Some(a.symbol)
+        }
+        ObstacleKind::MayAlias(_, b) => Some(b.symbol),
+        ObstacleKind::NotCounted(NotCounted::IndexType) => None,
         ObstacleKind::NotUnderstood
         | ObstacleKind::NonAffineSubscript
         | ObstacleKind::NoExtent
@@ -115,8 +148,13 @@ fn missing(view: &FunctionView, o: &Obstacle) -> Option<ObstacleWords> {
         Op::Sym(s) => Some(*s),
         _ => None,
     };
-    let written = || body.walk(o.term).filter_map(own).filter(|_| !body.op(o.term).is_loop());
-    let all: Vec<SymbolId> = named.into_iter().chain(written()).collect();
+    let whole: Vec<TermId> = match &o.kind {
+        ObstacleKind::MayAlias(..) => Vec::new(),
+        _ if body.op(o.term).is_loop() => Vec::new(),
+        _ => vec![o.term],
+    };
+    let written = whole.iter().flat_map(|&t| body.walk(t)).filter_map(own);
+    let all: Vec<SymbolId> = named.into_iter().chain(written).collect();
     let header = view.doc.configuration().iter().find(|c| c.taken == crate::Taken::NotFound);
     let where_it_is = |else_: &str| {
         match header {
@@ -132,6 +170,17 @@ fn missing(view: &FunctionView, o: &Obstacle) -> Option<ObstacleWords> {
         return Some(ObstacleWords {
             kind: "undeclared",
             reason,
+            remedy: where_it_is("Declare it, or include the header that does."),
+        });
+    }
+    let of_no_type = |s: SymbolId| Some((s, type_without_declaration(body, body.symbols[s].ty)?));
+    if let Some((s, ty)) = all.iter().find_map(|&s| of_no_type(s)) {
+        return Some(ObstacleWords {
+            kind: "undeclared",
+            reason: format!(
+                "no declaration of the type `{ty}` was found, which `{}` (line {line}) needs",
+                view.symbol(s)
+            ),
             remedy: where_it_is("Declare it, or include the header that does."),
         });
     }

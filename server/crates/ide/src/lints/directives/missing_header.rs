@@ -8,7 +8,7 @@ use front::{ItemKind, Taken};
 use term::{Op, Storage};
 
 use crate::lints::{Find, Lint, Message};
-use crate::words::quoted;
+use crate::words::{quoted, type_without_declaration};
 use crate::{Ask, Doc, Severity};
 
 pub(super) const LINT: Lint = Lint {
@@ -35,10 +35,10 @@ fn missing_header(ask: &Ask) -> Vec<(Span, Message)> {
     }
     let told: Vec<String> = names.iter().take(TOLD).map(|n| quoted(n)).collect();
     let more = if names.len() > TOLD { " and others" } else { "" };
-    let are = if names.len() == 1 { "is" } else { "are" };
+    let (are, them) = if names.len() == 1 { ("is", "it") } else { ("are", "them") };
     let said = |name: &str| {
         format!(
-            "`{name}` was not found, and {}{more} {are} declared nowhere: what uses them is not known. Name the folder of `{name}` \
+            "`{name}` was not found, and {}{more} {are} declared nowhere: what uses {them} is not known. Name the folder of `{name}` \
              in the setting `warpwright.includePaths`, or with `-I`.",
             told.join(", ")
         )
@@ -74,9 +74,10 @@ pub fn missing_headers(doc: &Doc) -> Vec<(Span, String)> {
     out
 }
 
-/// Names that functions use and nothing declares, in the order of the text.
+/// Names that functions use and nothing declares, in the order of the text; and types of what they use.
 fn undeclared(doc: &Doc) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
+    let mut types: Vec<String> = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.kind == ItemKind::Function) {
         let body = &item.body;
         for t in body.walk(body.root) {
@@ -85,7 +86,12 @@ fn undeclared(doc: &Doc) -> Vec<String> {
             if symbol.storage == Storage::Undeclared && !out.iter().any(|n| **n == *symbol.name) {
                 out.push(symbol.name.to_string());
             }
+            let ty = type_without_declaration(body, symbol.ty);
+            if let Some(ty) = ty.filter(|ty| !types.iter().any(|n| n == ty)) {
+                types.push(ty.to_owned());
+            }
         }
     }
+    out.extend(types);
     out
 }
