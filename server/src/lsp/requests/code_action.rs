@@ -86,8 +86,7 @@ fn list(
     listed
 }
 
-/// The action that applies a rule system.
-/// For a header that was not found the folders of the project that hold one: the editor adds one to its settings.
+/// For headers that were not found the folders of the project that hold them: the editor adds one to its settings.
 fn folders_of_headers(
     context: &Context,
     analyzed: &Analyzed,
@@ -102,10 +101,22 @@ fn folders_of_headers(
     };
     let mut out = Vec::new();
     for d in found.iter().filter(is_missing) {
-        let headers = ide::missing_headers(&analyzed.doc).into_iter();
+        let headers = ide::missing_headers(&analyzed.doc);
         let at = |span| to_lsp::range(span, &view.text, &context.caps);
-        let Some((_, name)) = headers.into_iter().find(|(span, _)| at(*span) == d.range) else { continue };
-        let (root, folders) = holding(&path, &name);
+        if !headers.iter().any(|(span, _)| at(*span) == d.range) {
+            continue;
+        }
+        let mut root = std::path::PathBuf::new();
+        let mut folders = Vec::new();
+        for (_, name) in &headers {
+            let (of, some) = holding(&path, name);
+            root = of;
+            for folder in some {
+                if !folders.contains(&folder) {
+                    folders.push(folder);
+                }
+            }
+        }
         for (k, folder) in folders.iter().take(OFFERED).enumerate() {
             let shown = folder.strip_prefix(&root).unwrap_or(folder).display().to_string();
             let title = format!(
@@ -131,6 +142,7 @@ fn folders_of_headers(
     out
 }
 
+/// The action that applies a rule system.
 fn by_rules(context: &Context, offer: ide::RuleOffer) -> Option<lsp::CodeActionOrCommand> {
     let (caps, view) = (&context.caps, &context.view);
     let id = format!("{RULES_ID}{}:{}", offer.system, offer.target.text());

@@ -81,6 +81,15 @@ fn a_type_that_a_missing_header_declares_is_named() {
     assert!(!all.contains("not an integer") && !all.contains("a check at run time cannot tell"), "{all}");
     assert!(all.contains("no declaration of the type `int_t` was found, which `i` (line 5) needs"), "{all}");
     assert!(all.contains("missing-header: `config.h` was not found, and `int_t` is declared nowhere: what uses it is not known"), "{all}");
+    // several are told together, and what a toolkit brings is not missed
+    let all = said("#include \"a.h\"\n#include \"cuda_runtime.h\"\n#include \"b.h\"\nvoid f(double *a) {\n    for (int i = 0; i < CELLS; i++) a[i] = 0;\n    cudaDeviceSynchronize();\n}\n");
+    assert_eq!(all.matches("missing-header").count(), 1, "{all}");
+    assert!(
+        all.contains("`a.h` and another header were not found, and `CELLS` is declared nowhere"),
+        "{all}"
+    );
+    let all = said("#include \"cuda_runtime.h\"\n#include <nvml.h>\nvoid f(void) {\n    cudaDeviceSynchronize();\n    nvmlInit();\n}\n");
+    assert!(!all.contains("missing-header"), "{all}");
     // what really is no integer is said to be none
     let all = said("void f(double x, double *a) {\n    for (double t = 0; t < x; t += 0.5)\n        a[(int)(2 * t)] = t;\n}\n");
     assert!(all.contains("is not an integer"), "{all}");
