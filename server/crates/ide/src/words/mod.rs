@@ -8,6 +8,7 @@ mod configuration;
 mod dependences;
 mod functions;
 mod mapping;
+mod missing;
 mod obstacles;
 mod recurrences;
 mod refusals;
@@ -33,9 +34,8 @@ pub(crate) use dependences::{
 };
 pub(crate) use functions::called;
 pub(crate) use mapping::{caution, mappings, prediction, Mappings};
-pub(crate) use obstacles::{
-    obstacle, obstacle_label, type_without_declaration, unknown_kernels, KernelLimit,
-};
+pub(crate) use missing::type_without_declaration;
+pub(crate) use obstacles::{obstacle, obstacle_label, unknown_kernels, KernelLimit};
 pub(crate) use recurrences::{recurrence, recurrences};
 pub(crate) use refusals::{refusal, refusal_label};
 pub(crate) use terms::term_text;
