@@ -152,3 +152,33 @@ fn what_was_not_run_has_its_own_status() {
     let (code, _, note) = run(&folder, &["apply", "behind", "--pages", "pages", "twice.cu"]);
     assert_eq!(code, Some(0), "{note}");
 }
+
+#[test]
+fn results_are_written_anew() {
+    let stale = PAGE.replace("x >> 1; }", "x >> 2; }");
+    let folder = folder(&[("halve.md", &stale)]);
+    let (code, said, _) = run(&folder, &["check", "halve.md"]);
+    assert!(code == Some(1) && said.contains("The program becomes something else than this"), "{said}");
+    let (code, _, note) = run(&folder, &["check", "--update", "halve.md"]);
+    assert!(code == Some(0) && note.starts_with("halve.md: 1 result written anew\n"), "{note}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("halve.md")).expect("the page"), PAGE);
+    let (code, _, note) = run(&folder, &["check", "--update", "halve.md"]);
+    assert!(code == Some(0) && !note.contains("written anew"), "{note}");
+}
+
+#[test]
+fn many_files_are_changed_or_shown() {
+    let other = PROGRAM.replace("half", "other");
+    let none = "int third(int a) { return a / 3; }\n";
+    let files =
+        [("pages/halve.md", PAGE), ("src/half.c", PROGRAM), ("src/other.c", &*other), ("src/none.c", none)];
+    let folder = folder(&files);
+    let (code, diff, note) = run(&folder, &["apply", "halve", "--pages", "pages", "--diff", "src"]);
+    assert_eq!(code, Some(0), "{note}");
+    assert!(note.contains("2 of 3 files changed by `halve`."), "{note}");
+    assert_eq!(diff.matches("\n+    return (a >> 1) + b / 2; // both\n").count(), 2, "{diff}");
+    assert!(diff.contains("--- a/src/half.c\n+++ b/src/half.c\n") && !diff.contains("none.c"), "{diff}");
+    for (name, text) in &files[1..] {
+        assert_eq!(std::fs::read_to_string(folder.path().join(name)).expect("a file"), *text, "only shown");
+    }
+}
