@@ -174,3 +174,9 @@ fn a_launch_in_the_file_says_how_a_kernel_is_launched() {
     let all = said_of_cuda("template <typename T> __global__ void gen(T *a, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) a[i] = 2;\n}\nvoid go(float *a, int n) {\n    int block = 512;\n    gen<<<(n + block - 1) / block, block>>>(a, n);\n}\n");
     assert!(!all.contains("nothing says how"), "{all}");
 }
+
+#[test]
+fn what_is_in_a_variable_already_is_not_to_be_copied_to_one() {
+    let all = said("void f(int n, int heads, int c, int b, float *restrict out, const float *restrict in) {\n    int size = c / heads;\n    for (int i = 0; i < n; i++)\n        for (int k = 0; k < size; k++)\n            out[i * c + b * size + k] = in[i * c + b * size + k];\n}\n");
+    assert!(!all.contains("Copy the value to a local variable"), "{all}");
+}

@@ -113,6 +113,9 @@ pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
                 name(*s)
             )
         }
+        RefusalKind::ReadsTooEarly if is_before(view, reason) => format!(
+            "{text}, which line {line} computes, is needed for the launch, and is not computed once more where it may trap"
+        ),
         RefusalKind::ReadsTooEarly => {
             format!(
                 "{text} on line {line} would have to be read before it is known that the loop's body runs"
@@ -128,7 +131,17 @@ pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
             format!("an integer expression for line {line} may overflow whatever is tested")
         }
     };
-    format!("{why}. {}", next_step(reason.kind.next_step()))
+    match reason.kind {
+        // it is in a variable already
+        RefusalKind::ReadsTooEarly if is_before(view, reason) => format!("{why}."),
+        _ => format!("{why}. {}", next_step(reason.kind.next_step())),
+    }
+}
+
+/// Whether the place stands in no loop: what is there was computed before.
+fn is_before(view: &FunctionView, reason: &Reason) -> bool {
+    let (body, span) = (view.body(), view.body().span(reason.term));
+    !body.loops(body.root).any(|l| body.span(l).contains(span))
 }
 
 /// A reason in a few words, for labels: `call of printf`.
