@@ -423,7 +423,7 @@ fn uniform_is_what_no_thread_has_for_itself() {
 fn broken_pages_do_no_harm() {
     let texts = [
         "int a[9]; unsigned u;\nint f(int x, int *p) {\n    for (int i = 0; i < 9; i++) { a[i] = x * 1 + u % 8; if (x) { x--; continue; } else p[i] = 2; }\n    do { x = -x; } while (x < 3 && x / 2);\n    switch (x) { case 1: x = 2; break; default: return sizeof(int); }\n    goto end;\n    end: return x ? (int)u : ~x;\n}\n",
-        "#define BLOCK_SIZE 64\n__global__ void k(int *inData, int *outData) {\n    int tid = threadIdx.x;\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    outData[i] = inData[i];\n    __syncthreads();\n    for (int s = 1; s < blockDim.x; s *= 2) {\n        if (tid % (2 * s) == 0)\n            outData[i] += outData[i + s];\n        __syncthreads();\n    }\n}\n",
+        "#define BLOCK_SIZE 64\n__global__ void k(int *inData, int *outData) {\n    int tid = threadIdx.x;\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    outData[i] = inData[i];\n    __syncthreads();\n    for (int s = 1; s < blockDim.x; s *= 2) {\n        if (tid % (2 * s) == 0)\n            outData[i] += outData[i + s];\n        __syncthreads();\n    }\n}\nvoid go(int *a, int *b, int n) {\n    k<<<n / BLOCK_SIZE, BLOCK_SIZE>>>(a, b);\n}\n",
     ];
     let mut state = 0x9E37_79B9_7F4A_7C15u64;
     let mut below = |n: usize| {
