@@ -7,6 +7,7 @@ use base::CancelToken;
 use super::pages;
 use crate::cli::{note, print, Done, Format};
 use crate::contract::{checked_page, pretty, severity, VERSION};
+use crate::files;
 use crate::prove::Prover;
 
 pub fn run(paths: &[PathBuf], update: bool, format: Format) -> anyhow::Result<Done> {
@@ -33,7 +34,8 @@ pub fn run(paths: &[PathBuf], update: bool, format: Format) -> anyhow::Result<Do
             |text: &str| ide::check_rule_page(&set, name, text, Some(&Prover { cancel: &cancel }), &cancel);
         let mut done = check(text);
         if let (true, Some((new, count))) = (update, updated(text, &done)) {
-            std::fs::write(&*path, &new).map_err(|e| crate::files::unwritten(Path::new(&*path), &e))?;
+            let place = Path::new(&*path);
+            files::write(place, &new, files::Existing::Replace).map_err(|e| files::unwritten(place, &e))?;
             note(&format!("{path}: {} written anew", counted(count, "result")));
             *text = new;
             done = check(text);
@@ -53,13 +55,12 @@ pub fn run(paths: &[PathBuf], update: bool, format: Format) -> anyhow::Result<Do
         print(&pretty(&wire::RulesCheck { version: VERSION, pages: checked })?)?;
         return Ok(if errors > 0 { Done::Found } else { Done::Ok });
     }
-    let count = counted;
     note(&format!(
         "{}, {}, {} as written, {}.",
-        count(given.len(), "page"),
-        count(rules, "rule"),
-        count(examples, "example"),
-        count(errors, "error")
+        counted(given.len(), "page"),
+        counted(rules, "rule"),
+        counted(examples, "example"),
+        counted(errors, "error")
     ));
     Ok(if errors > 0 { Done::Found } else { Done::Ok })
 }

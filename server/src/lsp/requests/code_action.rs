@@ -16,7 +16,7 @@ use crate::lsp::host::{Context, Need};
 use crate::lsp::{edits, pages, to_lsp};
 use crate::rule_pages::is_page;
 
-/// Folders that are offered for one header.
+/// Folders that are offered for the headers of a file.
 const OFFERED: usize = 3;
 const RULES_KIND: &str = "refactor.rewrite.warpwright.rules";
 const VERIFY_KIND: &str = "refactor.rewrite.warpwright.verify";

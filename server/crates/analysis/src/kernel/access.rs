@@ -11,7 +11,7 @@ use term::{Body, Len, Op, Space, Storage, SymbolId, TermId, TypeId, TypeKind};
 use super::collect::{AccessKind, KernelAccess, Seen};
 use super::eval::{Indices, Machine};
 use super::requests::{Places, Requests};
-use super::sampled::corner;
+use super::sampled::some_blocks;
 use super::trace::Traced;
 use super::{KernelLaunch, LocalArray};
 
@@ -264,25 +264,6 @@ fn requests(
         }
     }
     Some(out)
-}
-
-/// Blocks of a large grid that stand for the others: some at its corner and its last, which guards treat differently, and some from
-/// its middle.
-fn some_blocks(grid: [u32; 3]) -> Vec<[u32; 3]> {
-    let [x, y, z] = grid.map(u64::from);
-    let at = |n: u32| {
-        let n = u64::from(n);
-        [n % x, n / x % y, n / (x * y)].map(|e| u32::try_from(e).unwrap_or(u32::MAX))
-    };
-    let mut out: Vec<[u32; 3]> = corner(grid).into_iter().map(at).collect();
-    for parts in [[2, 2, 2], [3, 2, 2], [2, 3, 2]] {
-        let middle: [u64; 3] = std::array::from_fn(|k| [x, y, z][k] / parts[k]);
-        let middle = middle.map(|e| u32::try_from(e).unwrap_or(u32::MAX));
-        if !out.contains(&middle) {
-            out.push(middle);
-        }
-    }
-    out
 }
 
 /// Whether a row's length is not a constant.

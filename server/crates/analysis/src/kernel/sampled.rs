@@ -1,5 +1,5 @@
-//! What can be told of races where not every thread of the launch can be followed: a part of a launch that is too large, values
-//! for parameters that nobody gives, and launches tried where none is known.
+//! What can be told of races, and of what warps ask of memory, where not every thread of the launch can be followed: a part of a
+//! launch that is too large, values for parameters that nobody gives, and launches tried where none is known.
 //!
 //! A part tells what happens, never that nothing does: its blocks are blocks of the launch, and what is certain of their threads
 //! up to where they are left is certain of the launch. With values or launches tried, a race is one that all of them show
@@ -24,7 +24,7 @@ const FEW: [u32; 3] = [32, 128, 1024];
 const WIDTHS: [u32; 3] = [8, 16, 32];
 
 /// Numbers of blocks at the corner of a grid, the one that has neighbours on every side last of them, and the grid's last.
-pub(super) fn corner(grid: [u32; 3]) -> Vec<u32> {
+fn corner(grid: [u32; 3]) -> Vec<u32> {
     let [x, y, z] = grid.map(u64::from);
     let at = |i: u64, j: u64| (i < x && j < y).then_some(i + x * j);
     let some = [at(0, 0), at(1, 0), at(0, 1), at(1, 1)];
@@ -35,6 +35,25 @@ pub(super) fn corner(grid: [u32; 3]) -> Vec<u32> {
             if !out.contains(&n) {
                 out.push(n);
             }
+        }
+    }
+    out
+}
+
+/// Blocks of a large grid that stand for the others: some at its corner and its last, which guards treat differently, and some from
+/// its middle.
+pub(super) fn some_blocks(grid: [u32; 3]) -> Vec<[u32; 3]> {
+    let [x, y, z] = grid.map(u64::from);
+    let at = |n: u32| {
+        let n = u64::from(n);
+        [n % x, n / x % y, n / (x * y)].map(|e| u32::try_from(e).unwrap_or(u32::MAX))
+    };
+    let mut out: Vec<[u32; 3]> = corner(grid).into_iter().map(at).collect();
+    for parts in [[2, 2, 2], [3, 2, 2], [2, 3, 2]] {
+        let middle: [u64; 3] = std::array::from_fn(|k| [x, y, z][k] / parts[k]);
+        let middle = middle.map(|e| u32::try_from(e).unwrap_or(u32::MAX));
+        if !out.contains(&middle) {
+            out.push(middle);
         }
     }
     out

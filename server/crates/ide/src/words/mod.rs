@@ -212,7 +212,7 @@ pub(crate) fn told<'v>(view: &'v FunctionView, id: LoopId) -> Vec<&'v Obstacle> 
 pub(crate) fn remedy_of_unknown(view: &FunctionView, id: LoopId) -> String {
     let told = told(view, id);
     let Some(&first) = told.first() else { return String::new() };
-    let self::obstacles::ObstacleWords { kind, remedy, .. } = obstacle(view, first);
+    let obstacles::ObstacleWords { kind, remedy, .. } = obstacle(view, first);
     let always = matches!(kind, "undeclared" | "unknown-rows" | "budget");
     let alone =
         || view.of(id).dependences.is_empty() && told.iter().all(|o| obstacle(view, o).remedy == remedy);
