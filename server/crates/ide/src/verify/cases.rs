@@ -226,10 +226,14 @@ impl Both<'_> {
             sides.original.stand_in(names.iter().cloned());
             sides.offloaded.stand_in(names.iter().cloned());
             sides.signature = &wider;
-            tried.failed = None;
+            let plainly = tried.failed.take();
             collector = native::Collector::new(body, &wider);
             let native = names.is_empty() && doc.language().is_compiled_whole();
             tried.gentle(&sides, native.then_some(&mut collector)).map_err(Failed::plainly)?;
+            // smaller arrays would have helped: there is no room for those of the other inputs
+            if let Some(too_much) = plainly.filter(|why| is_too_much(why)) {
+                tried.failed = Some(too_much);
+            }
             stood_in = stood_in_words(&names);
         }
         let _ = share.budget.spend(allowed - total.left());
@@ -293,7 +297,7 @@ impl Both<'_> {
             ),
             because: Some(format!("the whole function did not run on any input that was made up ({why})")),
             // of the same program with smaller arrays it may run
-            is_of_function: tried.total.left() > 0 && why != too_large(),
+            is_of_function: tried.total.left() > 0 && !is_too_much(&why),
         })
     }
 
@@ -384,6 +388,12 @@ impl Both<'_> {
 }
 
 const NO_CASE: &str = "every run took more steps than allowed";
+
+/// Whether it says that the program is too large to be run, and not that something is wrong.
+pub(super) fn is_too_much(why: &str) -> bool {
+    why.contains(&too_large()) || why.contains(NO_CASE)
+}
+
 const NO_KERNEL: &str =
     "The kernel never ran to its end: on the inputs tried the original loop ran, or the run took more steps than allowed.";
 
@@ -470,6 +480,11 @@ impl Tried<'_, '_> {
             if !self.one(sides, choice, case, collector)? {
                 break;
             }
+            // of a program without sizes one input is as large as another
+            let is_too_much = self.failed.as_deref().is_some_and(is_too_much);
+            if is_too_much && self.cases.is_empty() && sides.signature.sizes().is_empty() {
+                break;
+            }
         }
         Ok(())
     }
@@ -538,6 +553,7 @@ impl Tried<'_, '_> {
             Err(fault) => {
                 self.failed.get_or_insert(match fault.kind {
                     FaultKind::MemoryLimit => too_large(),
+                    FaultKind::OutOfFuel => NO_CASE.to_owned(),
                     _ => fault.to_string(),
                 });
                 return Ok(true);

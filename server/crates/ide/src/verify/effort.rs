@@ -9,10 +9,8 @@ use std::sync::Arc;
 use base::{Budget, CancelToken};
 use rustc_hash::FxHashMap;
 
-use super::cases::Failed;
-use super::{
-    given_names, is_optimizing, one, too_large, Outcome, Smaller, Trial, VerifyOptions, VerifyReport,
-};
+use super::cases::{is_too_much, Failed};
+use super::{given_names, is_optimizing, one, Outcome, Smaller, Trial, VerifyOptions, VerifyReport};
 use crate::limits::verify_effort::{BUILT, BUILT_BESIDE, BYTES_PER_STEP, LEAST, PER_TEXT_BYTE, STEPS};
 use crate::{Ask, Findings, Which};
 
@@ -67,9 +65,7 @@ impl<'a> Verifier<'a> {
             let share = Share::of(&self.steps, self.failed.clone(), &ask.cancel);
             let first = one(ask, findings, unit, &options, &share);
             let tried = match &first.0.outcome {
-                Outcome::NotTried(why)
-                    if unit.alone && (why.contains(&too_large()) || is_optimizing(ask)) =>
-                {
+                Outcome::NotTried(why) if unit.alone && (is_too_much(why) || is_optimizing(ask)) => {
                     self.smaller.borrow_mut().one(ask, l, &options, &share).unwrap_or(first)
                 }
                 _ => first,

@@ -255,7 +255,7 @@ impl Smaller {
         }
         report.key = l.key.to_string();
         report.summary =
-            format!("With {changed}, for its arrays are larger than an input may be: {}", report.summary);
+            format!("With {changed}, for as it stands it is too large to be run here: {}", report.summary);
         Some((report, trial))
     }
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use simulate::{ElementKind, Fault, FaultKind, ObjectId, Rng, Snapshot, Value};
 
 use super::promised::PromisedEnd;
-use super::{Choice, Contents, Given, Held, Input, Layout, Link, Parameter, Reach, Signature, MOST_BYTES};
+use super::{
+    Choice, Contents, Given, Held, Input, Layout, Link, Parameter, Reach, Room, Signature, MOST_BYTES,
+};
 use crate::limits::verify_inputs_making::{
     INNER_MARGIN, LARGEST_BUFFER, LEAST_ROOM, SHARED_PARTS, SHARED_ROOM,
 };
@@ -70,7 +72,7 @@ pub(super) fn wide(
                 w.whole.push(b);
                 Given::Pointer(b, 0)
             }
-            Parameter::Buffer { name, layout, may_alias } => {
+            Parameter::Buffer { name, layout, may_alias, square } => {
                 let shared = w.input.buffers.iter().enumerate().position(|(k, b): (usize, &Contents)| {
                     choice.overlap
                         && *may_alias
@@ -86,7 +88,12 @@ pub(super) fn wide(
                         Given::Pointer(b, w.bases[b] as i64 + shift)
                     }
                     None if layout.pointers.is_empty() => {
-                        let b = w.numbers(name, layout, choice.room.margin, choice.room.elements);
+                        let is_wide = choice.room == Room::WIDE;
+                        let square = if is_wide { square.saturating_mul(layout.bytes) } else { 0 };
+                        if square > MOST_BYTES.saturating_sub(w.made) {
+                            return Err(Fault::plain(FaultKind::MemoryLimit));
+                        }
+                        let b = w.numbers(name, layout, choice.room, square);
                         if *may_alias {
                             open.push(b);
                         }
@@ -251,16 +258,18 @@ impl Wide {
         self.input.buffers.len() - 1
     }
 
-    /// A buffer of elements without pointers.
-    fn numbers(&mut self, name: &Arc<str>, layout: &Layout, margin: u64, room: u64) -> usize {
+    /// A buffer of elements without pointers. So many `bytes` it has surely.
+    fn numbers(&mut self, name: &Arc<str>, layout: &Layout, room: Room, bytes: u64) -> usize {
+        let Room { elements, margin } = room;
         let most = match self.made {
             m if m > MOST_BYTES => 64 * layout.bytes,
             m if m > MOST_BYTES / 2 => LARGEST_BUFFER / 64,
             _ => LARGEST_BUFFER,
         };
-        let fits = (most / layout.bytes.max(1)).max(64);
+        let fits = (most.max(bytes) / layout.bytes.max(1)).max(64);
         let margin = margin.min(fits / 16);
-        let c = random(name, layout, room.min(fits) + 2 * margin, self.choice, &mut self.rng);
+        let elements = elements.max(bytes / layout.bytes.max(1)).min(fits);
+        let c = random(name, layout, elements + 2 * margin, self.choice, &mut self.rng);
         self.push(c, margin * layout.bytes)
     }
 
@@ -318,7 +327,8 @@ impl Wide {
         let is_mixed = self.rng.below(2) == 0;
         let width = self.choice.size + self.rng.below(3) as u64;
         let name: Arc<str> = format!("{}[]", c.name).into();
-        let block = self.numbers(&name, row, INNER_MARGIN, (count * width).saturating_add(INNER_MARGIN));
+        let elements = (count * width).saturating_add(INNER_MARGIN);
+        let block = self.numbers(&name, row, Room { elements, margin: INNER_MARGIN }, 0);
         let mut places: Vec<u64> = (0..count).collect();
         for k in (1..places.len()).rev().filter(|_| is_mixed) {
             places.swap(k, self.rng.below(k + 1));
@@ -364,7 +374,7 @@ impl Wide {
                     None if to.pointers.is_empty() => {
                         let room =
                             if structure && k == 0 && level == 0 { self.choice.room.elements } else { share };
-                        (self.numbers(&name, to, INNER_MARGIN, room), 0)
+                        (self.numbers(&name, to, Room { elements: room, margin: INNER_MARGIN }, 0), 0)
                     }
                     None => (self.table(&name, to, text, level + 1), 0),
                 };

@@ -21,6 +21,8 @@ pub(in crate::verify) enum Parameter {
         name: Arc<str>,
         layout: Layout,
         may_alias: bool,
+        /// Elements of an array whose rows have the declared length, and that is as long as a row is wide; 0 for plain pointers.
+        square: u64,
     },
     /// A structure handed over whole, or the place of one that is returned.
     Whole {
@@ -92,6 +94,7 @@ pub(in crate::verify) fn signature(body: &Body) -> Result<Signature, String> {
                     name: symbol.name.clone(),
                     layout,
                     may_alias: !body.types.quals(symbol.ty).is_restrict,
+                    square: square(&body.types, *to),
                 },
                 None => return unknown(),
             },
@@ -141,6 +144,15 @@ pub(in crate::verify) fn signature(body: &Body) -> Result<Signature, String> {
         globals.push(Global { name: symbol.name.clone(), layout, count, is_size, constant, dead: false });
     }
     Ok(Signature { parameters, globals, promises: kept(body) })
+}
+
+/// How many elements `a` of `double a[][400]` may be used for: a row for each of a row's.
+fn square(types: &term::Types, row: TypeId) -> u64 {
+    let (mut ty, mut elements, mut longest) = (row, 1u64, 0);
+    while let &TypeKind::Array { of, len: Len::Const(n) } = types.kind(ty) {
+        (ty, elements, longest) = (of, elements.saturating_mul(n), longest.max(n));
+    }
+    elements.saturating_mul(longest)
 }
 
 fn returned(body: &Body) -> Option<TypeId> {
