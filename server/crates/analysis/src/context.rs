@@ -39,6 +39,8 @@ pub(crate) struct Context<'a> {
     pub followed: RefCell<FxHashSet<Arc<str>>>,
     /// Whether a row that stays the same is one of its table's rows, and no array of its own.
     pub rows_together: bool,
+    /// How many terms are those of the text; the others came out of calls.
+    own: usize,
 }
 
 impl<'a> Context<'a> {
@@ -78,6 +80,7 @@ impl<'a> Context<'a> {
             ids,
             followed: RefCell::default(),
             rows_together: false,
+            own,
         }
     }
 
@@ -135,7 +138,7 @@ impl<'a> Context<'a> {
         }
         around.reverse();
         let enclosing = self.enclosing(at);
-        let how = How { numbered, rows_together: self.rows_together };
+        let how = How { numbered, rows_together: self.rows_together, own: self.own };
         nest::read(self.body, self.program, &self.effects, root, c, &enclosing, &around, how, budget)
     }
 

@@ -287,6 +287,8 @@ pub(crate) fn blockers(body: &Body, program: &Program, t: TermId, out: &mut Vec<
             Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Var(_) | Op::Name(_) | Op::Cons => {
                 ObstacleKind::NotUnderstood
             }
+            // the model takes it for granted, or says that it cannot
+            Op::Call if body.asserted(x).is_some() => continue,
             Op::Call => match crate::flow::effects::call(body, program, x) {
                 Ok(_) => continue,
                 Err(kind) => kind,

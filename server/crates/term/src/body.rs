@@ -186,6 +186,14 @@ impl Body {
             _ => None,
         }
     }
+    /// What `assert(…)` asserts: nothing but that its argument holds, else the program ends.
+    pub fn asserted(&self, t: TermId) -> Option<TermId> {
+        let f = self.callee(t).filter(|f| *self.op(t) == Op::Call && self.library.contains(f))?;
+        match self.args(t) {
+            &[_, holds] if &*self.symbols[f].name == "assert" => Some(holds),
+            _ => None,
+        }
+    }
     /// The functions that the calls of the body name, in textual order, each as often as it is called.
     pub fn callees(&self) -> impl Iterator<Item = SymbolId> + '_ {
         self.walk(self.root).filter(|&t| *self.op(t) == Op::Call).filter_map(|t| self.callee(t))

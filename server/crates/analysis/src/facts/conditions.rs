@@ -59,6 +59,8 @@ pub enum ConditionKind {
     Pure(SymbolId),
     /// Regrouping the operations is accepted: results may differ in the last bits.
     Reassociate(ReductionOp, TypeId),
+    /// The call of `assert` finds what it asserts, in all iterations.
+    Asserted(TermId),
     /// The step has the sign the comparison needs.
     StepSign(TermId),
     /// The loop ends: the index meets its bound.

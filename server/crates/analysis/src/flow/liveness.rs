@@ -78,7 +78,10 @@ impl Liveness {
         match &self.after {
             _ if !matches!(body.symbols[s].storage, term::Storage::Local) => false,
             Some(_) => self.unset.contains(s),
-            None => body.walk(body.root).any(|t| *body.op(t) == Op::Declare(s) && body.args(t).is_empty()),
+            None => {
+                let declared = |t| *body.op(t) == Op::Declare(s) && body.args(t).is_empty();
+                body.walk(body.root).any(declared) && !is_plainly_set(body, s)
+            }
         }
     }
 
@@ -89,6 +92,27 @@ impl Liveness {
             None => true,
         }
     }
+}
+
+/// Whether the function's own statements, one after the other, set the variable before any of them uses it. Where jumps are not all
+/// seen: no label is seen to which they could lead.
+fn is_plainly_set(body: &Body, s: SymbolId) -> bool {
+    let uses = |t: TermId| body.walk(t).any(|x| body.as_symbol(x) == Some(s));
+    let leads_anywhere = |t| matches!(body.op(t), Op::Label(_));
+    let Some(&statements) = body.args(body.root).get(1) else { return false };
+    if body.walk(statements).any(leads_anywhere) {
+        return false;
+    }
+    let mut inside = vec![statements];
+    while let Some(t) = inside.pop() {
+        match (body.op(t), body.args(t)) {
+            (Op::List, parts) => inside.extend(parts.iter().rev()),
+            (Op::Assign, &[place, value]) if body.as_symbol(place) == Some(s) => return !uses(value),
+            _ if uses(t) => return false,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Whether the array or struct may be read after the loop by anything but the loop itself. Only meaningful where the

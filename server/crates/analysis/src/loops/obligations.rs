@@ -88,7 +88,8 @@ fn condition_kind(need: &Need) -> ConditionKind {
                 ConditionKind::Bounds { access: *access, length_term: Some(*t), length: None }
             }
         },
-        Need::InRow { access, stride } => ConditionKind::InRow { access: *access, stride: *stride },
+        Need::InRow { access, stride, .. } => ConditionKind::InRow { access: *access, stride: *stride },
+        Need::Asserted(t) => ConditionKind::Asserted(*t),
         Need::StepSign(t) => ConditionKind::StepSign(*t),
         Need::Terminates(t) => ConditionKind::Terminates(*t),
         Need::Trips(t) => ConditionKind::Trips(*t),
@@ -97,7 +98,7 @@ fn condition_kind(need: &Need) -> ConditionKind {
 
 fn condition_term(need: &Need) -> TermId {
     match need {
-        Need::NoWrap(t) | Need::StepSign(t) | Need::Terminates(t) | Need::Trips(t) => *t,
+        Need::NoWrap(t) | Need::Asserted(t) | Need::StepSign(t) | Need::Terminates(t) | Need::Trips(t) => *t,
         Need::Bounds { access, .. } | Need::InRow { access, .. } => *access,
     }
 }

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use base::Budget;
+use base::{Budget, IndexId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, Storage, SymbolId, TermId};
 
@@ -101,6 +101,8 @@ pub(crate) struct How {
     pub numbered: bool,
     /// Whether a row that stays the same is one of its table's rows, and no array of its own.
     pub rows_together: bool,
+    /// How many terms are those of the text: the others came out of calls, and the host cannot say them.
+    pub own: usize,
 }
 
 /// What the root writes.
@@ -299,11 +301,28 @@ impl<'a> Builder<'a> {
                 return v;
             }
         }
-        let v = self.vars.new_param(p);
-        if let Param::Term(t) = p {
-            self.term_params.push((t, v));
-        }
+        let Param::Term(t) = p else { return self.vars.new_param(p) };
+        let v = self.vars.new_param(Param::Term(self.in_the_text(t)));
+        self.term_params.push((t, v));
         v
+    }
+
+    /// The same expression where the text has it: in the loop, as an argument that went into a call (`l.n` of `copy(l.n, …)`), or a
+    /// member of a variable (`m.w`) anywhere: that can be evaluated before any loop.
+    fn in_the_text(&self, t: TermId) -> TermId {
+        let (body, own) = (self.body, self.how.own);
+        if t.index() < own {
+            return t;
+        }
+        let around = body.span(self.root);
+        let is_inside = |x: &TermId| around.contains(body.span(*x));
+        let same: Vec<TermId> = (0..own)
+            .map(TermId::from_index)
+            .filter(|&x| *body.op(x) == *body.op(t) && body.same(x, t))
+            .collect();
+        let is_member = |x: TermId| matches!(body.op(x), Op::Sym(_) | Op::Member { arrow: false, .. });
+        let anywhere = || same.first().copied().filter(|_| body.walk(t).all(is_member));
+        same.iter().copied().find(is_inside).or_else(anywhere).unwrap_or(t)
     }
 
     pub(super) fn obstacle(&mut self, kind: ObstacleKind, term: TermId) {

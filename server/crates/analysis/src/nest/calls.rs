@@ -40,6 +40,9 @@ impl Builder<'_> {
     /// Records what a call may do; its value where that is known to be fixed.
     pub(super) fn visit_call(&mut self, t: TermId) -> Option<Pieces> {
         let body = self.body;
+        if body.asserted(t).is_some_and(|holds| self.assert(t, holds)) {
+            return None;
+        }
         let args = body.args(t);
         let called = match call(body, self.program, t) {
             Ok(c) => c,
@@ -135,6 +138,29 @@ impl Builder<'_> {
             && self.effects.is_invariant_in(body, t, self.root)
             && args[1..].iter().all(|&a| self.reads_fixed(a));
         (fixed && body.types.as_int(body.ty(t)).is_some()).then(|| self.opaque_param(t)).flatten()
+    }
+
+    /// Takes for granted what an `assert` says, to be proved or tested before the loop; `false` where it cannot be: it compares what is
+    /// no sum of indices, or one of several things may hold.
+    fn assert(&mut self, t: TermId, holds: TermId) -> bool {
+        if self.effects.writes_in(holds).iter().next().is_some() {
+            return false;
+        }
+        let (yes, _) = self.condition(holds);
+        let [all] = &yes.pieces[..] else { return false };
+        if !yes.exact {
+            return false;
+        }
+        for c in all.clone() {
+            let opposite = if c.equality { c.poly.scale(-1) } else { None };
+            if c.equality && opposite.is_none() {
+                return false;
+            }
+            for p in [Some(c.poly), opposite].into_iter().flatten() {
+                self.oblige(Need::Asserted(t), p, self.dom.clone());
+            }
+        }
+        true
     }
 
     /// Whether all that the term reads from memory is the same in every iteration.

@@ -349,7 +349,7 @@ impl Builder<'_> {
             for (k, part) in parts.iter().enumerate().skip(1) {
                 let length = length(k);
                 let stride = length.iter().find_map(|&v| self.names_row(access, v, shifts)).unwrap_or(access);
-                let need = Need::InRow { access, stride };
+                let need = Need::InRow { access, base: self.accesses[i].base, stride };
                 self.oblige(need.clone(), part.clone(), domain.clone());
                 let length = Poly::from_terms([(length, 1)]).and_then(|p| self.linear(&back(&p)?));
                 if let Some(p) = length.and_then(|l| l.sub(part)).and_then(|p| p.add_constant(-1)) {
@@ -463,14 +463,10 @@ impl Model<'_> {
     /// only read all that counts is where its cells may lie, and that the ranges of its subscripts say whether or not
     /// its rows overlap. (What of it has to be copied they do not say.)
     pub(crate) fn takes_box(&mut self, need: &Need) -> bool {
-        let Need::InRow { access, .. } = need else { return false };
-        // A call may stand for accesses to several objects.
-        let bases: Vec<SymbolId> =
-            self.accesses.iter().filter(|a| a.term == *access).map(|a| a.base).collect();
-        let only_read =
-            !bases.is_empty() && self.accesses.iter().all(|a| !a.write || !bases.contains(&a.base));
+        let Need::InRow { base, .. } = need else { return false };
+        let only_read = self.accesses.iter().all(|a| !a.write || a.base != *base);
         if only_read {
-            self.objects.boxes.extend(bases);
+            self.objects.boxes.extend([*base]);
         }
         only_read
     }

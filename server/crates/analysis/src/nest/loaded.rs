@@ -248,7 +248,7 @@ pub(super) fn changes_visible_pointers(body: &Body, root: TermId) -> bool {
         Op::Declare(s) => !body.args(t).is_empty() && visible(*s),
         Op::Call => {
             let pure = body.callee(t);
-            !pure.is_some_and(|f| crate::flow::effects::is_pure_callee(body, f))
+            body.asserted(t).is_none() && !pure.is_some_and(|f| crate::flow::effects::is_pure_callee(body, f))
         }
         op if op.is_write() => body.as_symbol(body.args(t)[0]).is_some_and(visible),
         _ => false,

@@ -126,9 +126,13 @@ pub(crate) enum Need {
         length: Length,
     },
     InRow {
+        /// Whose rows: a call stands for accesses to several objects.
+        base: SymbolId,
         access: TermId,
         stride: TermId,
     },
+    /// What an `assert` says: where it does not hold, the program ends, and the original loop is what ends it.
+    Asserted(TermId),
     StepSign(TermId),
     Terminates(TermId),
     /// The bound of an inner loop is not below its first value.

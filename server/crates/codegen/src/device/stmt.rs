@@ -52,6 +52,7 @@ impl Stmts<'_, '_> {
         }
         match (body.op(t), args) {
             (Op::Empty | Op::Mark(_), _) => {}
+            _ if body.asserted(t).is_some() => {}
             (Op::List, _) => {
                 self.out.open("{");
                 self.block(t);

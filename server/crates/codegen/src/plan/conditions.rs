@@ -299,6 +299,7 @@ fn condition_term(kind: &ConditionKind, otherwise: TermId) -> TermId {
     match kind {
         ConditionKind::NoWrap(t)
         | ConditionKind::Injective(t)
+        | ConditionKind::Asserted(t)
         | ConditionKind::StepSign(t)
         | ConditionKind::Terminates(t)
         | ConditionKind::Bounds { access: t, .. }

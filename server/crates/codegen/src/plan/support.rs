@@ -94,8 +94,9 @@ impl<'a> Support<'a> {
         match body.op(t) {
             Op::Empty | Op::Int(_) | Op::Float(_) | Op::Break | Op::Continue | Op::Default | Op::Mark(_) => {}
             Op::Sym(s) => self.symbol(*s, t),
-            Op::List
-            | Op::Unary(_)
+            // assertions were proved, or are tested by the host
+            Op::List => next.extend(args.iter().filter(|&&a| body.asserted(a).is_none())),
+            Op::Unary(_)
             | Op::Select
             | Op::Comma
             | Op::If

@@ -180,3 +180,19 @@ fn what_is_in_a_variable_already_is_not_to_be_copied_to_one() {
     let all = said("void f(int n, int heads, int c, int b, float *restrict out, const float *restrict in) {\n    int size = c / heads;\n    for (int i = 0; i < n; i++)\n        for (int k = 0; k < size; k++)\n            out[i * c + b * size + k] = in[i * c + b * size + k];\n}\n");
     assert!(!all.contains("Copy the value to a local variable"), "{all}");
 }
+
+#[test]
+fn a_variable_that_is_set_first_is_not_said_to_hold_nothing() {
+    // what the macro does is not known, but nothing leads around the assignment
+    let text = "void f(double *restrict a)\n{\n    int n;\n    n = 8;\n    START(\"f\") { }\n    for (int i = 0; i < n; i++)\n        a[i] = i;\n}\n";
+    assert!(!said(text).contains("may hold no value"), "{}", said(text));
+    let maybe = text.replace("    n = 8;", "    if (a[0] > 0)\n        n = 8;");
+    assert!(said(&maybe).contains("may hold no value"), "{}", said(&maybe));
+}
+
+#[test]
+fn the_place_of_a_called_function_that_was_not_understood_is_named() {
+    let text = "static int g(int k)\n{\n    int r = k;\n    BEGIN_COUNT { r++; }\n    return r;\n}\nvoid f(int n, int *restrict a)\n{\n    for (int i = 0; i < n; i++)\n        a[i] = g(i);\n}\n";
+    let all = said(text);
+    assert!(all.contains("`g`, called on line 10, has a place that was not understood (line 4: "), "{all}");
+}

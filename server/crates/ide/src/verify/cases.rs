@@ -228,7 +228,8 @@ impl Both<'_> {
             sides.signature = &wider;
             let plainly = tried.failed.take();
             collector = native::Collector::new(body, &wider);
-            let native = names.is_empty() && doc.language().is_compiled_whole();
+            // what ends the program is the C library's there
+            let native = names.iter().all(|n| Program::is_ending(n)) && doc.language().is_compiled_whole();
             tried.gentle(&sides, native.then_some(&mut collector)).map_err(Failed::plainly)?;
             // smaller arrays would have helped: there is no room for those of the other inputs
             if let Some(too_much) = plainly.filter(|why| is_too_much(why)) {

@@ -1,7 +1,7 @@
 //! Conditions in words: the contract's short text, and what must be true as the rest of a sentence.
 
-use analysis::ConditionKind;
-use term::{FloatKind, TypeKind};
+use analysis::{plain_name, ConditionKind};
+use term::{FloatKind, Op, TermId, TypeKind};
 
 use super::operator;
 use crate::function_view::FunctionView;
@@ -14,6 +14,13 @@ pub(crate) struct Condition {
     pub text: String,
     /// Continues "it is checked that …".
     pub sentence: String,
+}
+
+/// The name of the function whose call a term is.
+fn callee(view: &FunctionView, t: TermId) -> Option<String> {
+    let body = view.body();
+    let f = body.args(t).first().filter(|_| *body.op(t) == Op::Call)?;
+    Some(plain_name(&body.symbols[body.as_symbol(*f)?].name).to_owned())
 }
 
 /// The words of a condition.
@@ -43,8 +50,12 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             ("bounds", text, sentence)
         }
         ConditionKind::InRow { access, stride } => {
-            let (access, stride) = (view.text(*access), view.text(*stride));
+            let (called, stride) = (callee(view, *access), view.text(*stride));
+            let access = called.clone().map_or_else(|| view.text(*access), |f| format!("{f}(…)"));
             let sentence = match access == stride {
+                _ if called.is_some() => {
+                    format!("rows do not overlap: what `{access}` touches stays below `{stride}` in its row")
+                }
                 // the length of the row has no words of its own there
                 true => format!("rows do not overlap: the column that `{access}` uses stays in its row"),
                 false => format!("rows do not overlap: the column in `{access}` stays below `{stride}`"),
@@ -89,6 +100,16 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             };
             let sentence = format!("`{op}` on {name} is regrouped, so the last bits may differ");
             ("reassociate", format!("{name} {op}"), sentence)
+        }
+        ConditionKind::Asserted(term) => {
+            let line = view.line(*term);
+            let holds = view.body().asserted(*term).map(|c| view.text(c));
+            let sentence = match (&holds, callee(view, *term)) {
+                (Some(c), _) => format!("what is asserted on line {line} holds: `{c}`"),
+                (None, Some(f)) => format!("what `{f}`, called on line {line}, asserts holds"),
+                (None, None) => format!("what is asserted on line {line} holds"),
+            };
+            ("asserted", holds.unwrap_or_else(|| format!("line {line}")), sentence)
         }
         ConditionKind::StepSign(term) => {
             let text = view.text(*term);

@@ -3,7 +3,7 @@
 use analysis::{NotCounted, NotReplayed, Obstacle, ObstacleKind, TroubleKind, Watched, Work};
 use term::{Op, Storage, SymbolId, TermId};
 
-use super::functions::{called, why_unknown};
+use super::functions::{called, which_place, why_unknown};
 use super::missing::missing;
 use super::{condition, plural};
 use crate::function_view::{in_full, FunctionView};
@@ -463,7 +463,10 @@ fn call(view: &FunctionView, function: &str, why: TroubleKind, name: &str, line:
     match why {
         TroubleKind::NotUnderstood => of(
             "call-not-understood",
-            format!("{who} has a place that was not understood"),
+            format!(
+                "{who} has a place that was not understood{}",
+                which_place(view, if name.is_empty() { function } else { name })
+            ),
             "Write that place in plain form, or call the function outside the loop.",
         ),
         TroubleKind::UnknownCall => of(

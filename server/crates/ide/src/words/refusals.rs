@@ -3,7 +3,7 @@
 use analysis::plain_name;
 use codegen::{FunctionTrouble, NextStep, Reason, RefusalKind};
 
-use super::functions::{called, why_unknown};
+use super::functions::{called, which_place, why_unknown};
 use crate::function_view::FunctionView;
 
 /// "`printf` on line 4 has no version for the GPU. Write …"
@@ -214,7 +214,9 @@ fn function(view: &FunctionView, by: &str, who: &str, why: &FunctionTrouble) -> 
         FunctionTrouble::Unknown => {
             format!("is a function whose text was not read{}", why_unknown(view, who))
         }
-        FunctionTrouble::NotUnderstood => "has a place that was not understood".to_owned(),
+        FunctionTrouble::NotUnderstood => {
+            format!("has a place that was not understood{}", which_place(view, who))
+        }
         FunctionTrouble::Recursion => "may call itself, and a kernel's stack has a bound".to_owned(),
         FunctionTrouble::Global(v) => format!("uses `{}`, a variable of the host's memory", plain_name(v)),
         FunctionTrouble::State(v) => format!("keeps `{v}` from one call to the next"),

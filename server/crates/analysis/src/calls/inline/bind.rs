@@ -174,11 +174,13 @@ fn changed_symbols(body: &Body) -> FxHashSet<SymbolId> {
         .filter(|&t| body.op(t).is_write() || *body.op(t) == Op::AddrOf)
         .filter_map(|t| {
             let mut at = *body.args(t).first()?;
-            // A part of a struct parameter.
+            // A part of a struct parameter; what its pointers show is none.
+            let is_array = |t: TermId| matches!(body.types.kind(body.ty(t)), TypeKind::Array { .. });
             loop {
-                match body.op(at) {
-                    Op::Sym(s) => return Some(*s),
-                    Op::Member { arrow: false, .. } | Op::Index => at = *body.args(at).first()?,
+                match (body.op(at), body.args(at)) {
+                    (Op::Sym(s), _) => return Some(*s),
+                    (Op::Member { arrow: false, .. }, &[of, ..]) => at = of,
+                    (Op::Index, &[of, ..]) if is_array(of) => at = of,
                     _ => return None,
                 }
             }

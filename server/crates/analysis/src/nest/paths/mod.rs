@@ -236,11 +236,7 @@ impl Builder<'_> {
                 }
             }
             Op::Call => {
-                let f = args.first().and_then(|&f| self.body.as_symbol(f));
-                let assert = f.is_some_and(|f| {
-                    self.body.library.contains(&f) && &*self.body.symbols[f].name == "assert"
-                });
-                if let (true, &[_, c]) = (assert, &args[..]) {
+                if let Some(c) = self.body.asserted(t) {
                     return self.assuming(c, true, cases, 0);
                 }
             }

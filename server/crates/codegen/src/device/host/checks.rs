@@ -221,6 +221,7 @@ impl Host<'_> {
             ConditionKind::Injective(_) | ConditionKind::InRange { .. } | ConditionKind::Size { .. } => {
                 format!("your promise {}", promises::said(self.plan, &self.c, c))
             }
+            ConditionKind::Asserted(_) => "what the loop asserts holds".to_string(),
             ConditionKind::StepSign(t) => format!("{} has the sign the comparison needs", q(*t)),
             ConditionKind::Terminates(_) => "the loop ends".to_string(),
             ConditionKind::Trips(_) => "an inner loop runs as often as its bounds say".to_string(),
