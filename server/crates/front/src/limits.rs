@@ -6,6 +6,14 @@ pub(crate) mod c_cut_words {
     pub(crate) const MAX_WORDS: usize = 400;
 }
 
+/// Of `c::call`.
+pub(crate) mod c_call {
+    /// Members noted of one structure that is handed to a function.
+    pub(crate) const MOST_MEMBERS: usize = 16;
+    /// Members noted in one function.
+    pub(crate) const MOST_HANDED: usize = 96;
+}
+
 /// Of `c::headers`.
 pub(crate) mod c_headers {
     /// Runs of headers kept at most; beyond it all are forgotten.

@@ -278,7 +278,7 @@ impl<'a> Work<'a> {
             notes
         };
         let made = match unit.alone {
-            true => with_plan_at(&view, finding.id, &site, cancel, |plan| {
+            true => with_plan_at(&view, finding.id, &site, cancel, |plan, view| {
                 let plain = || codegen::print(plan, &self.pages).map(|o| (o, Vec::new(), None));
                 let output = match self.pages.optimized() {
                     Some(known) => match optimized(self.ask, &self.pages, known, plan, finding.line()) {
@@ -289,7 +289,7 @@ impl<'a> Work<'a> {
                     },
                     None => plain(),
                 };
-                (output, plan.name.clone(), said(plan, &view))
+                (output, plan.name.clone(), said(plan, view))
             }),
             false => Err(NoKernel::NotParallel),
         };

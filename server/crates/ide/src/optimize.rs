@@ -146,7 +146,7 @@ pub(crate) fn is_optimizable(view: &FunctionView, id: LoopId) -> bool {
     *outline.optimizable.get_or_init(|| {
         let (ask, pages) = (view.ask, view.ask.host_pages());
         let site = OffloadSite { unnamed: true, ..Default::default() };
-        let found = with_plan_at(view, id, &site, &ask.cancel, |plan| {
+        let found = with_plan_at(view, id, &site, &ask.cancel, |plan, _| {
             plan.target.name == Target::default().name()
                 && BLOCKS.iter().any(|&block| {
                     let output = plan.for_pages(block).ok().and_then(|p| codegen::print(&p, &pages).ok());

@@ -5,6 +5,8 @@
 //! nothing is said of kernels. A thorough analysis plans the loops it speaks of, as long as the steps of their function last;
 //! what is left over then is [`NoKernel::NotTried`], and is never promised. Who lists what can be done at a loop plans that one.
 
+mod written_out;
+
 use std::cell::{Cell, OnceCell};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
@@ -12,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use analysis::{LoopId, Obstacle, ObstacleKind};
 use base::CancelToken;
 use rustc_hash::FxHasher;
-use term::{Op, SymbolId};
+use term::{Op, Storage, SymbolId, TermId};
 
 use crate::cost::Cost;
 use crate::function_view::FunctionView;
@@ -230,7 +232,9 @@ impl FunctionView<'_> {
         let counted = Cell::new(terms);
         let tried = |steps: u64| {
             let site = OffloadSite { unnamed: true, steps: Some(steps), ..Default::default() };
-            plan_counted(self, id, &site, &self.ask.cancel, &counted, |plan| Outline::of(self, plan))
+            plan_counted(self, id, &site, &self.ask.cancel, &counted, |plan, view| {
+                Outline::of(self, plan, view)
+            })
         };
         let planned = match self.is_source(id) {
             false => Planned::No(NoKernel::InMacro),
@@ -249,6 +253,14 @@ impl FunctionView<'_> {
         self.plans.put(self.surroundings(), id, planned);
         self.plans.spend_quickly(counted.get());
         self.remembered_plan(id)
+    }
+
+    /// Whether the loop calls functions of the program.
+    fn calls_own(&self, id: LoopId) -> bool {
+        let body = self.body();
+        let is_own = |f: SymbolId| body.symbols[f].storage == Storage::Function && !body.library.contains(&f);
+        let is_call = |t: TermId| *body.op(t) == Op::Call && body.callee(t).is_some_and(is_own);
+        body.walk(self.of(id).term).any(is_call)
     }
 
     /// A number for all that a plan depends on besides the function.
@@ -289,7 +301,9 @@ impl FunctionView<'_> {
         }
         let counted = Cell::new(self.body().len() as u64 * STEPS_A_TERM);
         let site = OffloadSite { unnamed: true, ..Default::default() };
-        let made = plan_counted(self, id, &site, &self.ask.cancel, &counted, |plan| Outline::of(self, plan));
+        let made = plan_counted(self, id, &site, &self.ask.cancel, &counted, |plan, view| {
+            Outline::of(self, plan, view)
+        });
         let planned = match made {
             Ok(outline) => Planned::Kernel(Arc::new(outline)),
             Err(why) => {
@@ -336,14 +350,15 @@ impl Planned {
 }
 
 impl Outline {
-    fn of(view: &FunctionView, plan: &codegen::Plan) -> Outline {
+    /// `read`: the function as the plan reads it, whose own symbols are those of the view's.
+    fn of(view: &FunctionView, plan: &codegen::Plan, read: &FunctionView) -> Outline {
         let Some(kernel) = plan.kernels.first() else {
             return Outline {
                 block: None,
                 axes: Vec::new(),
                 band: None,
                 firsts: Vec::new(),
-                cost: Cost::of(view, plan),
+                cost: Cost::of(read, plan),
                 mappings: OnceLock::new(),
                 optimizable: OnceLock::new(),
             };
@@ -351,13 +366,17 @@ impl Outline {
         let rows = kernel.threads.is_none() && kernel.block[0] % 32 == 0;
         let band: Option<Vec<LoopId>> = kernel.dims.iter().map(|d| view.facts.of_term(d.term)).collect();
         let lanes = kernel.dims.iter().position(|d| d.axis == codegen::Axis::X);
-        let firsts = plan.device_buffers().filter_map(|b| Some((b.symbol, b.constant_first()?)));
+        // paths are numbered anew where calls are written out
+        let is_same =
+            |s: SymbolId| std::ptr::eq(view, read) || read.body().symbols[s].storage != Storage::Path;
+        let firsts = plan.device_buffers().filter(|b| is_same(b.symbol));
+        let firsts = firsts.filter_map(|b| Some((b.symbol, b.constant_first()?)));
         Outline {
             block: Some(kernel.block),
             axes: kernel.dims.iter().map(|d| (d.axis, d.index)).collect(),
             band: band.zip(lanes).filter(|_| rows),
             firsts: firsts.collect(),
-            cost: Cost::of(view, plan),
+            cost: Cost::of(read, plan),
             mappings: OnceLock::new(),
             optimizable: OnceLock::new(),
         }
@@ -436,7 +455,7 @@ pub(crate) fn with_plan<R>(
     view: &FunctionView,
     id: LoopId,
     cancel: &CancelToken,
-    then: impl FnOnce(&codegen::Plan) -> R,
+    then: impl FnOnce(&codegen::Plan, &FunctionView) -> R,
 ) -> Result<R, NoKernel> {
     let opening = view.span(view.of(id).term).start;
     with_plan_at(view, id, &OffloadSite { opening, ..Default::default() }, cancel, then)
@@ -448,19 +467,39 @@ pub(crate) fn with_plan_at<R>(
     id: LoopId,
     site: &OffloadSite<'_>,
     cancel: &CancelToken,
-    then: impl FnOnce(&codegen::Plan) -> R,
+    then: impl FnOnce(&codegen::Plan, &FunctionView) -> R,
 ) -> Result<R, NoKernel> {
     plan_counted(view, id, site, cancel, &Cell::new(0), then)
 }
 
-/// Likewise; adds the steps it took to `counted`.
+/// Likewise; adds the steps it took to `counted`. With the plan `then` is shown the function as it reads it: calls may be written out.
 fn plan_counted<R>(
     view: &FunctionView,
     id: LoopId,
     site: &OffloadSite<'_>,
     cancel: &CancelToken,
     counted: &Cell<u64>,
-    then: impl FnOnce(&codegen::Plan) -> R,
+    then: impl FnOnce(&codegen::Plan, &FunctionView) -> R,
+) -> Result<R, NoKernel> {
+    let mut then = Some(then);
+    let why = match plan_as_it_is(view, id, site, cancel, counted, &mut then) {
+        Err(why) if written_out::may_help(&why) && view.calls_own(id) => why,
+        done => return done,
+    };
+    // a keystroke has no time for that
+    if site.steps.is_some() {
+        return Err(written_out::LATER);
+    }
+    written_out::with_calls_written_out(view, id, site, cancel, counted, &mut then).ok_or(why)
+}
+
+fn plan_as_it_is<R, F: FnOnce(&codegen::Plan, &FunctionView) -> R>(
+    view: &FunctionView,
+    id: LoopId,
+    site: &OffloadSite<'_>,
+    cancel: &CancelToken,
+    counted: &Cell<u64>,
+    then: &mut Option<F>,
 ) -> Result<R, NoKernel> {
     let l = view.of(id);
     let threads = !is_parallel(l);
@@ -497,7 +536,8 @@ fn plan_counted<R>(
         None => String::new(),
     };
     let input = input(view, &offload, &name, site);
-    codegen::plan(&input).map(|plan| then(&plan)).map_err(NoKernel::Refused)
+    let plan = codegen::plan(&input).map_err(NoKernel::Refused)?;
+    then.take().map(|then| then(&plan, view)).ok_or(NoKernel::Cancelled)
 }
 
 /// That nothing around a loop stands against a kernel in its place.

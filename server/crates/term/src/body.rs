@@ -74,6 +74,9 @@ pub struct Said {
     pub floating_environment: bool,
     /// What the user promises of loops.
     pub promises: Vec<Promise>,
+    /// Members of structures that are handed to functions, whole or by address: `m->cols` of `get(m, i, j)`. They stand nowhere in the
+    /// text, under no root, and can be said of it: what the function does is told by them.
+    pub members: Vec<TermId>,
 }
 
 /// What a place that was not understood may touch where it runs; besides, all that others can reach: file-scope
@@ -428,7 +431,8 @@ impl BodyBuilder {
             _ => None,
         });
         let promised = self.said.promises.iter().flat_map(|p| p.says.terms());
-        let mut stack: Vec<TermId> = lengths.chain(promised).chain([root]).collect();
+        let members = self.said.members.iter().copied();
+        let mut stack: Vec<TermId> = lengths.chain(promised).chain(members).chain([root]).collect();
         while let Some(t) = stack.pop() {
             if std::mem::replace(&mut is_kept[t.index()], true) {
                 continue;

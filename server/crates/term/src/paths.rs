@@ -119,7 +119,8 @@ impl Body {
     pub(crate) fn name_paths(&mut self) {
         let mut found: Vec<(TermId, String, String)> = Vec::new();
         let mut paths = Paths { variables: self.symbols.len(), ..Paths::default() };
-        for t in self.walk(self.root) {
+        let handed = self.said.members.iter().flat_map(|&m| self.walk(m));
+        for t in self.walk(self.root).chain(handed) {
             if !matches!(self.op(t), Op::Index | Op::Member { .. } | Op::Deref) {
                 continue;
             }

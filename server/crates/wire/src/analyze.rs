@@ -107,7 +107,7 @@ pub struct Loop {
 #[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
-    /// Such as `no-alias`, `no-wrap`, `bounds`, `in-row`, `injective`, `distinct-rows`, `pure`, `reassociate`,
+    /// Such as `no-alias`, `no-wrap`, `bounds`, `in-row`, `asserted`, `injective`, `distinct-rows`, `pure`, `reassociate`,
     /// `step-sign`, `terminates`, `trips`.
     pub kind: String,
     /// Such as `no-alias(a,b)`.

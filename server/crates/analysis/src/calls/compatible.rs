@@ -1,6 +1,6 @@
 //! Whether types of two bodies are the same, or fit as argument and parameter.
 
-use term::{Len, RecordId, TypeId, TypeKind, Types};
+use term::{FloatKind, Len, RecordId, TypeId, TypeKind, Types};
 
 /// Whether an argument of type `x` is taken by a parameter of type `y` of another body as C takes it without a word:
 /// numbers are converted, arrays become pointers to their first element, `void *` takes and gives any pointer.
@@ -48,7 +48,15 @@ fn same(a: &Types, x: TypeId, b: &Types, y: TypeId, depth: u32, met: &mut Vec<(R
             TypeKind::Function { ret: r, params: ps, variadic: v },
             TypeKind::Function { ret: s, params: qs, variadic: w },
         ) => {
-            // `int f()` and `int f(int, ...)` say nothing of the arguments.
+            // `int f()` says nothing of the arguments (C11 6.7.6.3p15): a function of that type takes them as they are promoted
+            let says_nothing = |ps: &[TypeId], variadic: bool| variadic && ps.is_empty();
+            if says_nothing(ps, *v) || says_nothing(qs, *w) {
+                let takes = |t: &Types, ps: &[TypeId], variadic: bool| {
+                    says_nothing(ps, variadic) || !variadic && ps.iter().all(|&p| is_promoted(t, p))
+                };
+                return takes(a, ps, *v) && takes(b, qs, *w) && deeper(*r, *s);
+            }
+            // of `int f(int, ...)` they are looked for at run time
             !v && !w
                 && ps.len() == qs.len()
                 && deeper(*r, *s)
@@ -57,6 +65,15 @@ fn same(a: &Types, x: TypeId, b: &Types, y: TypeId, depth: u32, met: &mut Vec<(R
         (TypeKind::Opaque(p), TypeKind::Opaque(q)) => p == q,
         (&TypeKind::Record(p), &TypeKind::Record(q)) => same_record(a, p, b, q, depth, met),
         _ => false,
+    }
+}
+
+/// Whether an argument of the type is handed over as it is where no parameter says otherwise (C11 6.5.2.2p6).
+fn is_promoted(types: &Types, ty: TypeId) -> bool {
+    match types.kind(ty) {
+        TypeKind::Int(k) => k.promoted() == *k,
+        TypeKind::Float(f) => *f != FloatKind::F32,
+        _ => true,
     }
 }
 

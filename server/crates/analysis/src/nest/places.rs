@@ -556,11 +556,21 @@ impl Builder<'_> {
 
     /// What kind of obstacle a value is that could not be followed.
     pub(super) fn inexact_kind(&self, t: TermId) -> ObstacleKind {
+        let written = self.effects.writes_in(self.root);
+        // `im.w`, `p->w`: the same in all iterations as far as this loop's text goes
+        let is_fixed = |x: TermId| {
+            let mut at = x;
+            while let (Op::Member { .. }, &[of]) = (self.body.op(at), self.body.args(at)) {
+                at = of;
+            }
+            self.body.as_symbol(at).is_some_and(|s| !written.contains(&s))
+        };
         let load = self.body.walk(t).find(|&x| match self.body.op(x) {
-            Op::Index | Op::Deref | Op::Member { .. } => true,
+            Op::Member { .. } => !is_fixed(x),
+            Op::Index | Op::Deref => true,
             Op::Sym(s) => {
                 matches!(self.body.symbols[*s].storage, Storage::Local)
-                    && self.effects.writes_in(self.root).contains(s)
+                    && written.contains(s)
                     && !self.loops.iter().any(|l| l.control.as_ref().is_some_and(|c| c.index == *s))
             }
             _ => false,

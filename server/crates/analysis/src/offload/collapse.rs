@@ -60,14 +60,20 @@ pub(super) fn band(
         if !declared.iter().all(|s| private(s) || !used_inside(s)) {
             break;
         }
-        // Bounds must be computable from outer indices and fixed values alone, without memory that may be written.
+        // Bounds must be computable from outer indices and fixed values alone, without memory that may be written. A member that the head
+        // of a loop reads in each iteration is written in none: iterations that run at once would meet there.
+        let is_member = |t: TermId| {
+            let of = body.args(t).first();
+            of.is_some_and(|&of| matches!(body.op(of), Op::Sym(_) | Op::Member { .. }))
+        };
         let plain = |e: TermId| {
             body.walk(e).all(|t| match body.op(t) {
                 Op::Sym(s) => {
                     !written.contains(s)
                         || band.iter().any(|&b| facts.loops[b].control.as_ref().is_ok_and(|k| k.index == *s))
                 }
-                Op::Call | Op::Index | Op::Member { .. } | Op::Deref | Op::AddrOf => false,
+                Op::Member { .. } => is_member(t),
+                Op::Call | Op::Index | Op::Deref | Op::AddrOf => false,
                 op => !op.is_write(),
             })
         };

@@ -94,11 +94,15 @@ impl<'a> Support<'a> {
         match body.op(t) {
             Op::Empty | Op::Int(_) | Op::Float(_) | Op::Break | Op::Continue | Op::Default | Op::Mark(_) => {}
             Op::Sym(s) => self.symbol(*s, t),
+            // statements of a call in the middle of an expression
+            Op::Comma if args.iter().any(|&a| *body.op(a) == Op::List) => {
+                self.refuse(RefusalKind::Operation, t);
+            }
+            Op::Comma => next.extend(args),
             // assertions were proved, or are tested by the host
             Op::List => next.extend(args.iter().filter(|&&a| body.asserted(a).is_none())),
             Op::Unary(_)
             | Op::Select
-            | Op::Comma
             | Op::If
             | Op::For
             | Op::While

@@ -106,16 +106,19 @@ impl<'a> Builder<'_, 'a> {
                 self.refuse(RefusalKind::Operation, term);
                 continue;
             };
+            let first = |t: TermId| self.in_first_header(t);
+            let is_safe = |t: TermId| !may_trap(body, t) || first(t) || self.is_in_what_is_read(t, &first);
             let early = match p {
-                Param::Symbol(_) => true,
-                Param::Term(t) => !may_trap(body, t) || self.in_first_header(t),
-                Param::Row(_) => true,
-                Param::Distance { from, to } => {
-                    [from, to].into_iter().all(|t| !may_trap(body, t) || self.in_first_header(t))
-                }
+                Param::Symbol(_) | Param::Row(_) => true,
+                Param::Term(t) => is_safe(t),
+                Param::Distance { from, to } => is_safe(from) && is_safe(to),
+            };
+            let is_reached = || {
+                let reached = |t: TermId| self.always_reached(t);
+                reached(term) || self.is_in_what_is_read(term, &reached)
             };
             // Threads may be there for no iteration at all.
-            if !early && (self.input.offload.threads.is_some() || !self.always_reached(term)) {
+            if !early && (self.input.offload.threads.is_some() || !is_reached()) {
                 self.refuse(RefusalKind::ReadsTooEarly, term);
             }
             values.push(HostValue { param: p, kind, limit: None, early, used: true });
@@ -169,8 +172,12 @@ impl<'a> Builder<'_, 'a> {
     /// Whether the host may load the place before the loop if the loop runs at all: the loop itself surely loads it,
     /// or surely looks into the structure it lies in.
     pub(super) fn may_load(&self, place: TermId) -> bool {
+        self.is_in_what_is_read(place, &|t| self.in_first_header(t) || self.always_reached(t))
+    }
+
+    /// Whether the place, or the structure that it lies in, is read where `reached` says that the loop surely comes.
+    fn is_in_what_is_read(&self, place: TermId, reached: &dyn Fn(TermId) -> bool) -> bool {
         let body = self.body;
-        let reached = |t: TermId| self.in_first_header(t) || self.always_reached(t);
         let sure = |wanted: &dyn Fn(TermId) -> bool| body.walk(self.target).any(|t| wanted(t) && reached(t));
         let mut at = place;
         for _ in 0..100 {
@@ -179,6 +186,7 @@ impl<'a> Builder<'_, 'a> {
             }
             match (body.op(at), body.args(at)) {
                 (Op::Sym(_), _) => return true,
+                // of a variable of the function's own every part is there
                 (Op::Member { arrow: false, .. }, &[b]) => at = b,
                 (Op::Member { arrow: true, .. }, &[p]) => {
                     return sure(&|t| {

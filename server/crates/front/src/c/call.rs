@@ -1,10 +1,11 @@
 //! Calls, constructors and launches.
 
 use base::Span;
-use term::{IntKind, Op, RejectKind, Storage, TermId, TypeId, TypeKind};
+use term::{IntKind, Op, Origin, Quals, RejectKind, Storage, SymbolId, Term, TermId, TypeId, TypeKind};
 use tree_sitter::Node;
 
 use crate::c::{known, names, render, Entity, Lower};
+use crate::limits::c_call::{MOST_HANDED, MOST_MEMBERS};
 
 impl Lower<'_> {
     pub(super) fn arguments(&mut self, node: Node<'_>) -> Vec<TermId> {
@@ -81,7 +82,64 @@ impl Lower<'_> {
         };
         let mut all = vec![callee];
         all.extend(args);
-        self.term(Op::Call, all, ty, node)
+        let call = self.term(Op::Call, all, ty, node);
+        self.hand_members(call, node);
+        call
+    }
+
+    /// Notes the members of structures that a function of the program is given, whole or by address ([`term::Said::members`]).
+    fn hand_members(&mut self, call: TermId, node: Node<'_>) {
+        let args = match self.b.get(call) {
+            Term { op: Op::Call, args, .. } => args.clone(),
+            _ => return,
+        };
+        let is_own =
+            |s: SymbolId| self.b.symbols[s].storage == Storage::Function && !self.b.library.contains(&s);
+        if !matches!(args.first().map(|&f| &self.b.get(f).op), Some(Op::Sym(f)) if is_own(*f)) {
+            return;
+        }
+        for &a in args.iter().skip(1) {
+            let (named, arrow) = match (&self.b.get(a).op, &self.b.get(a).args[..]) {
+                (Op::AddrOf, &[of]) => (of, false),
+                _ => (a, matches!(self.b.types.kind(self.ty(a)), TypeKind::Pointer { .. })),
+            };
+            let Op::Sym(s) = self.b.get(named).op else { continue };
+            let ty = self.b.symbols[s].ty;
+            let of = if arrow { self.b.types.element(ty) } else { Some(ty) };
+            let Some(of) = of.filter(|&of| self.record_of(of).is_some()) else { continue };
+            if self.handed.insert((s, arrow)) {
+                self.members_of(s, ty, (of, arrow), node);
+            }
+        }
+    }
+
+    fn members_of(&mut self, s: SymbolId, ty: TypeId, (of, arrow): (TypeId, bool), node: Node<'_>) {
+        let fields =
+            self.record_of(of).and_then(|r| self.b.types.record(r).fields.clone()).unwrap_or_default();
+        let outer = self.b.types.quals(of);
+        for f in fields.iter().filter(|f| f.bits.is_none() && !f.name.is_empty()).take(MOST_MEMBERS) {
+            if self.b.said.members.len() >= MOST_HANDED {
+                return;
+            }
+            let is_plain = matches!(
+                self.b.types.kind(f.ty),
+                TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. }
+            );
+            if !is_plain {
+                continue;
+            }
+            let (span, inner) = (self.span(node), self.b.types.quals(f.ty));
+            let quals = Quals {
+                is_const: outer.is_const || inner.is_const,
+                is_volatile: outer.is_volatile || inner.is_volatile,
+                ..inner
+            };
+            let member = self.b.types.with_quals(f.ty, quals);
+            let base = self.b.term_from(Op::Sym(s), [], ty, span, Origin::Made);
+            let op = Op::Member { field: f.name.clone(), arrow };
+            let t = self.b.term_from(op, [base], member, span, Origin::Made);
+            self.b.said.members.push(t);
+        }
     }
 
     pub(super) fn named_call(&mut self, node: Node<'_>, function: Node<'_>) -> TermId {

@@ -146,6 +146,8 @@ struct Lower<'a> {
     scopes: Vec<Scope>,
     /// Symbols of what is declared outside this item, by name.
     outside: FxHashMap<Arc<str>, SymbolId>,
+    /// Structures whose members were noted, by variable and whether that is a pointer ([`term::Said::members`]).
+    handed: FxHashSet<(SymbolId, bool)>,
     /// Types taken over from other bodies.
     imported: FxHashMap<(usize, TypeId), TypeId>,
     /// Records of file scope, by name.
@@ -229,6 +231,7 @@ pub(crate) fn lower_item(
         system,
         scopes: vec![Scope::default()],
         outside: FxHashMap::default(),
+        handed: FxHashSet::default(),
         imported: FxHashMap::default(),
         records: FxHashMap::default(),
         plain: RefCell::default(),

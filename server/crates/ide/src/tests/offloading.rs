@@ -140,7 +140,9 @@ fn what_a_called_function_does_is_said_of_its_call() {
         "static void add(int *p, int v) { *p += v; }\nint f(int n, const int *restrict a, const int *restrict b) {\n    int sum = 0;\n    for (int i = 0; i < n; i++) {\n        add(&sum, a[i]);\n        sum += b[i];\n    }\n    return sum;\n}\n",
         Which::Line(4),
         expect![[r#"
-            Because("No kernel is made: `add(&sum, a[i])` on line 5 accumulates in `sum` through its address. Write what the function computes into the loop, or use a math function.")
+            f_i.cu: f_i_kernel [256, 1, 1] ["(ww_trips_i + 255) / 256"] [("x", "i")]
+            ==== f#0 line 4 in f_i.cu, [(9, 4), (11, 4), (13, 5), (14, 5), (16, 6)]
+            [] ["-fmad=false"]
         "#]],
     );
     let pair = "struct p { int x; int v[2]; };\nstatic struct p mk(int x) { struct p r = { x }; r.v[0] = x; return r; }\nvoid f(int n, struct p *restrict s) {\n    int m;\n    if (n > 3)\n        m = n;\n    for (int i = 0; i < n; i++)\n        s[i] = mk(m);\n}\n";

@@ -119,10 +119,10 @@ fn what_is_not_proved_is_refused() {
         "may have the same value twice",
     );
     refused(&marked("", "int n, int *a", "if (a[i] > 2) a[i ^ 3] = a[i ^ 3];"), "depends on data");
-    refused(
-        &marked("int g; int get(int x) { return x + g; }", "int n, int *restrict a", "a[i] = get(i);"),
-        "host's memory",
-    );
+    // what the function reads of the host's memory is handed over
+    let reads = marked("int g; int get(int x) { return x + g; }", "int n, int *restrict a", "a[i] = get(i);");
+    let (host, ..) = applied(&reads).expect("its call is written out");
+    assert!(host.contains("k_on_gpu(n, g, a, &g)"), "{host}");
     refused(
         &marked("int fib(int n) { return n < 2 ? n : fib(n - 1); }", "int n, int *a", "a[i] = fib(2);"),
         "may call itself",

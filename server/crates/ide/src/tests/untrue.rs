@@ -196,3 +196,15 @@ fn the_place_of_a_called_function_that_was_not_understood_is_named() {
     let all = said(text);
     assert!(all.contains("`g`, called on line 10, has a place that was not understood (line 4: "), "{all}");
 }
+
+#[test]
+fn a_factor_that_stays_the_same_is_not_said_to_come_twice() {
+    let all = said("typedef struct { int w, h; float *data; } image;\nvoid blocky(image im, int s)\n{\n    for (int j = 0; j < im.h; ++j)\n        for (int i = 0; i < im.w; ++i)\n            im.data[i + im.w * j] = im.data[i / s * s + im.w * (j / s * s)];\n}\n");
+    assert!(!all.contains("comes out of memory"), "{all}");
+}
+
+#[test]
+fn a_function_declared_without_parameters_is_the_one_that_is_defined() {
+    let all = said("float half();\nvoid f(int n, float *restrict a)\n{\n    for (int i = 0; i < n; i++)\n        a[i] = half();\n}\nfloat half()\n{\n    return 0.5f;\n}\n");
+    assert!(!all.contains("another type") && all.contains("Can run on the GPU"), "{all}");
+}

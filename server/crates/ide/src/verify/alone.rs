@@ -130,7 +130,7 @@ pub(super) fn is_same_alone(view: &FunctionView, id: analysis::LoopId, cancel: &
     let part = FunctionView::made(view.ask, &item, FunctionFacts::new(facts));
     let written = |view: &FunctionView, id| {
         let pages = view.ask.host_pages();
-        let printed = |plan: &codegen::Plan| codegen::print(plan, &pages);
+        let printed = |plan: &codegen::Plan, _: &FunctionView| codegen::print(plan, &pages);
         let output = crate::plans::with_plan(view, id, cancel, printed).ok()?.ok()?;
         let host = codegen::host_edits(view.doc.source(), &[&output]);
         let host: Vec<_> = host.into_iter().map(|e| (e.span, e.text)).collect();

@@ -245,12 +245,18 @@ mod tests {
     }
 
     fn difference(inner: bool, got: (i32, [f64; 2])) -> Result<Option<String>, Skip> {
-        let double =
-            Layout { bytes: 8, leaves: vec![(0, ElementKind::F64)], pointers: Vec::new(), raw: Vec::new() };
+        let double = Layout {
+            bytes: 8,
+            leaves: vec![(0, ElementKind::F64)],
+            pointers: Vec::new(),
+            names: Vec::new(),
+            raw: Vec::new(),
+        };
         let layout = Layout {
             bytes: 16,
             leaves: vec![(0, ElementKind::I32)],
             pointers: vec![(8, inner.then(|| Box::new(double)))],
+            names: Vec::new(),
             raw: Vec::new(),
         };
         let (want, x) = after(7, [1.0, 2.0], 0).expect("small");
@@ -263,7 +269,7 @@ mod tests {
     /// The same memory read as whole numbers of four bytes.
     fn as_numbers(got: (i32, [f64; 2]), tolerance: Tolerance) -> Result<Option<String>, Skip> {
         let leaves = (0..4).map(|k| (4 * k, ElementKind::I32)).collect();
-        let layout = Layout { bytes: 16, leaves, pointers: Vec::new(), raw: Vec::new() };
+        let layout = Layout { bytes: 16, leaves, pointers: Vec::new(), names: Vec::new(), raw: Vec::new() };
         let (want, x) = after(7, [1.0, 2.0], 0).expect("small");
         let (got, y) = after(got.0, got.1, 3).expect("small");
         let left = Left { want: &want, got: &got, tolerance, last_input: x, is_rounded: true };

@@ -32,7 +32,10 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
         }
         ConditionKind::NoWrap(term) => {
             let text = view.text(*term);
-            let sentence = format!("`{text}` does not wrap around");
+            let sentence = match callee(view, *term) {
+                Some(f) => format!("nothing that `{f}(…)` computes wraps around"),
+                None => format!("`{text}` does not wrap around"),
+            };
             ("no-wrap", text, sentence)
         }
         ConditionKind::Bounds { access, length_term, length } => {

@@ -130,13 +130,16 @@ fn expanded(
         paths: FxHashMap::default(),
         came_with,
     };
+    let members = &body.said.members;
     for t in e.body.walk(body.root) {
-        let Some(p) = e.body.path_of(t) else { continue };
+        let Some(p) = e.body.path_of(t).filter(|p| !e.paths.contains_key(&p.own)) else { continue };
         let home = e.home(t);
-        if home != t && !e.body.same(home, t) {
-            continue;
-        }
-        if let Some(q) = body.path_of(home) {
+        let own = match home == t || e.body.same(home, t) {
+            true => Some(home),
+            // what a function makes of a structure that it is given
+            false => members.iter().copied().find(|&m| e.body.same(m, t)),
+        };
+        if let Some(q) = own.and_then(|own| body.path_of(own)) {
             e.paths.entry(p.own).or_insert(q.own);
             e.paths.entry(p.family).or_insert(q.family);
         }

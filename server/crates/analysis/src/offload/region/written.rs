@@ -62,6 +62,14 @@ pub(crate) fn without_calls(
     Some(Written { body, statements: statements.to_vec(), callers, touched: FxHashMap::default() })
 }
 
+/// See [`Body::asserted`].
+fn is_assertion(b: &BodyBuilder, t: TermId) -> bool {
+    match b.get(t).args.first().map(|&f| &b.get(f).op) {
+        Some(Op::Sym(f)) => b.library.contains(f) && &*b.symbols[*f].name == "assert",
+        _ => false,
+    }
+}
+
 struct Writer<'a> {
     b: BodyBuilder,
     body: &'a Body,
@@ -160,7 +168,7 @@ impl Writer<'_> {
                         _ => in_memory = true,
                     }
                 }
-                in_memory |= b.get(t).op == Op::Call;
+                in_memory |= b.get(t).op == Op::Call && !is_assertion(b, t);
             });
         }
         let (mut named, mut reads) = (FxHashSet::default(), false);

@@ -1,6 +1,8 @@
 //! What one element of a buffer consists of: its scalars, its pointers and what those point to. Unions, bit-fields and what
 //! is behind a `void *` are bytes: zero at first, and compared as bytes.
 
+use std::sync::Arc;
+
 use simulate::ElementKind;
 use term::{Len, RecordId, TypeId, TypeKind, Types};
 
@@ -13,6 +15,8 @@ pub(crate) struct Layout {
     pub leaves: Vec<(u64, ElementKind)>,
     /// Pointers in it, with what they point to; `None`: null, for nothing can be made up.
     pub pointers: Vec<(u64, Option<Box<Layout>>)>,
+    /// What members that are pointers are called, by their bytes.
+    pub names: Vec<(u64, Arc<str>)>,
     /// Bytes of which it is not known what they hold: where, and how many.
     pub raw: Vec<(u64, u64)>,
 }
@@ -23,14 +27,20 @@ impl Layout {
     }
     fn within(types: &Types, ty: TypeId, level: u32, left: &mut usize) -> Option<Layout> {
         let (bytes, _) = types.size_align(ty)?;
-        let out = Layout { bytes: bytes.max(1), leaves: Vec::new(), pointers: Vec::new(), raw: Vec::new() };
+        let out = Layout {
+            bytes: bytes.max(1),
+            leaves: Vec::new(),
+            pointers: Vec::new(),
+            names: Vec::new(),
+            raw: Vec::new(),
+        };
         let mut making = Making { types, level, left, out };
         making.push(ty, 0, 0)?;
         Some(making.out)
     }
     /// A byte of something unknown.
     fn unknown() -> Layout {
-        Layout { bytes: 1, leaves: Vec::new(), pointers: Vec::new(), raw: vec![(0, 1)] }
+        Layout { bytes: 1, leaves: Vec::new(), pointers: Vec::new(), names: Vec::new(), raw: vec![(0, 1)] }
     }
     /// Scalars and pointers of an element and of one element behind each pointer.
     pub(in crate::verify) fn parts(&self) -> u64 {
@@ -108,7 +118,12 @@ impl Making<'_> {
             match f.bits {
                 Some(_) if self.out.raw.contains(&(at, 1)) => {}
                 Some(_) => self.out.raw.push((at, 1)),
-                None => self.push(f.ty, at, depth + 1)?,
+                None => {
+                    if matches!(types.kind(f.ty), TypeKind::Pointer { .. }) {
+                        self.out.names.push((at, f.name.clone()));
+                    }
+                    self.push(f.ty, at, depth + 1)?
+                }
             }
         }
         Some(())

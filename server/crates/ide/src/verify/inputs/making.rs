@@ -358,7 +358,13 @@ impl Wide {
                     c.snapshot.data[at as usize..at as usize + 8].fill(0);
                     continue;
                 };
-                let name: Arc<str> = format!("{}[{k}]+{}", c.name, at - k * layout.bytes).into();
+                let inside = at - k * layout.bytes;
+                let member = layout.names.iter().find(|n| n.0 == inside).map(|n| &n.1);
+                let name: Arc<str> = match (member, k) {
+                    (Some(member), 0) => format!("{}->{member}", c.name).into(),
+                    (Some(member), _) => format!("{}[{k}].{member}", c.name).into(),
+                    (None, _) => format!("{}[{k}]+{inside}", c.name).into(),
+                };
                 let twin = (first_new..self.input.buffers.len()).rev().find(|&b| {
                     to.pointers.is_empty() && self.input.buffers[b].layout.uniform() == to.uniform()
                 });

@@ -1,0 +1,42 @@
+//! A kernel of a loop whose calls are written out: where a function that it calls has no version for the GPU, because it follows
+//! pointers that it gets in structures (`get(m, i, j)` of `m->data[i * m->cols + j]`), the kernel's own text does what it does.
+//! The user's text stays as it is. Deliberately absent: how calls are written out (`analysis::region_without_calls`).
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use analysis::LoopId;
+use base::{Budget, CancelToken};
+
+use super::{plan_as_it_is, NoKernel, OffloadSite, Spent};
+use crate::function_view::FunctionView;
+use crate::lints::is_parallel;
+use crate::memo::FunctionFacts;
+
+/// Shows `then` the plan of a loop with its calls written out, and the function as the plan reads it; `None`: there is none either.
+pub(super) fn with_calls_written_out<R, F: FnOnce(&codegen::Plan, &FunctionView) -> R>(
+    view: &FunctionView,
+    id: LoopId,
+    site: &OffloadSite<'_>,
+    cancel: &CancelToken,
+    counted: &Cell<u64>,
+    then: &mut Option<F>,
+) -> Option<R> {
+    let term = view.of(id).term;
+    let written = analysis::region_without_calls(view.body(), view.doc.program(), &[term], &[])?;
+    let item = front::Item { body: Arc::new(written.body), ..view.item.clone() };
+    let budget = Budget::with_cancel(u64::MAX, cancel.clone());
+    let facts = analysis::analyze(&item.body, view.doc.program(), analysis::SAVE, &budget);
+    counted.set(counted.get() + budget.taken() + facts.steps);
+    let view = FunctionView::made(view.ask, &item, FunctionFacts::new(facts));
+    let id = view.facts.of_term(term).filter(|&id| is_parallel(view.of(id)))?;
+    plan_as_it_is(&view, id, site, cancel, counted, then).ok()
+}
+
+/// Whether calls stand against a kernel, or may.
+pub(super) fn may_help(why: &NoKernel) -> bool {
+    matches!(why, NoKernel::Obstacle(..) | NoKernel::Refused(_))
+}
+
+/// What is said where there is no time to find out.
+pub(super) const LATER: NoKernel = NoKernel::NotTried(Spent::Keystroke);
