@@ -78,6 +78,17 @@ pub(crate) fn launch_words(launch: &KernelLaunch) -> String {
     format!("{} {blocks} of {} threads{}", product(grid), product(block), values.concat())
 }
 
+/// What is taken for granted of blocks where no launch is known: behind *with*.
+pub fn assumed(a: analysis::Assumed) -> String {
+    match a {
+        analysis::Assumed::RowsOfWarps => "blocks a multiple of 32 threads wide".to_owned(),
+        analysis::Assumed::Launch(b) => format!("blocks of {} threads", extents(b)),
+        analysis::Assumed::Tile(b) => {
+            format!("blocks of {} threads, which a shared array suggests", extents(b))
+        }
+    }
+}
+
 /// A block by its extents: `64 by 1` are not any 64 threads.
 fn extents(e: [u32; 3]) -> String {
     match e {
