@@ -178,6 +178,8 @@ pub struct KernelFacts {
     pub lost_updates: Vec<LostUpdate>,
     pub missing_fences: Vec<MissingFence>,
     pub divided: Vec<DividedBranch>,
+    /// Branches that part every warp that comes to them, whatever the launch.
+    pub parted: Vec<TermId>,
     pub reloads: Vec<Reload>,
     pub overflows: Vec<IndexOverflow>,
     pub local_arrays: Vec<LocalArray>,
@@ -246,6 +248,7 @@ pub fn kernel_within(body: &Body, program: &Program, launch: &KernelLaunch, budg
     facts.lost_updates.extend(patterns::lost_extremes(body, &seen));
     facts.missing_fences = patterns::missing_fences(body, program, &seen);
     facts.divided = cost::divided(body, &seen, &facts.branches, launch);
+    facts.parted = cost::parted(body, &seen, &facts.branches);
     facts.reloads = cost::reloads(body, &seen);
     facts.overflows = overflow::overflows(body, &seen, launch);
     races::examine(body, program, &seen, launch, &mut facts);

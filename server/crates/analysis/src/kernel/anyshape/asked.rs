@@ -99,6 +99,12 @@ impl Place<'_> {
         out.unwrap_or(Asked { cost: [0, 0], ideal: 0 })
     }
 
+    /// Whether neighbouring lanes are the same distance apart, which nobody knows.
+    pub(super) fn by_run_time(&self, mask: Mask, unknowns: &Unknowns) -> bool {
+        let known = self.groups(mask, unknowns).len() == 1;
+        !known && matches!(self.pattern(mask, unknowns), Pattern::Strided(None))
+    }
+
     /// How the places of neighbouring lanes lie to one another.
     pub(super) fn pattern(&self, mask: Mask, unknowns: &Unknowns) -> Pattern {
         let strange = |a: &super::form::Atom| !unknowns.is_shared(*a);

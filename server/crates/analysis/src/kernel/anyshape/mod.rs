@@ -76,6 +76,15 @@ impl Pattern {
     }
 }
 
+impl AnyShape {
+    /// Whether all lanes together ask for so much more than their data fills that it is worth a word, and whether for much more:
+    /// a part that begins elsewhere costs one sector more and needs none.
+    pub fn wastes_sectors(&self) -> Option<bool> {
+        let wasted = self.worst >= 2 * self.ideal && self.worst >= self.ideal + 4;
+        wasted.then_some(self.worst >= 4 * self.ideal)
+    }
+}
+
 /// What an access asks for, whatever the launch. Costs are sectors of global memory, ways of shared and constant memory, of one
 /// request: least and most.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -90,6 +99,10 @@ pub struct AnyShape {
     pub worst: u64,
     pub ideal: u64,
     pub lanes: u32,
+    /// Whether some request may be one of fewer lanes.
+    pub partial: bool,
+    /// Whether the distance between neighbouring lanes is the same for all, and a number that only the run decides.
+    pub run_time: bool,
     pub assumed: Assumed,
 }
 
@@ -100,7 +113,7 @@ pub struct AnyDecision {
     pub taken: [u32; 2],
     /// All lanes that come to it decide alike, always.
     pub alike: bool,
-    /// Whenever a warp comes to it in some round of its loops, its lanes part; so many hold in the one where fewest do, of so many.
+    /// All lanes come to it in some round of its loops, and part: it holds for so many of so many where it holds for fewest.
     pub parts: Option<(u32, u32)>,
     pub undecided: Undecided,
     pub assumed: Assumed,

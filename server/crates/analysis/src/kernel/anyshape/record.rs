@@ -33,6 +33,8 @@ impl WarpWalk<'_> {
             worst: all.cost[0],
             ideal: all.ideal,
             lanes: way.may.count_ones(),
+            partial: way.must != way.may && !way.one,
+            run_time: place.by_run_time(way.may, &self.unknowns),
             assumed: self.assumed,
         };
         // one lane of those that may come
@@ -116,6 +118,8 @@ impl AnyShape {
             | (Pattern::Coalesced, Pattern::Strided(_)) => Pattern::Strided(None),
             _ => Pattern::Irregular,
         };
+        self.run_time |= other.run_time;
+        self.partial |= other.partial;
         if other.worst.saturating_sub(other.ideal) > self.worst.saturating_sub(self.ideal) {
             (self.worst, self.ideal, self.lanes) = (other.worst, other.ideal, other.lanes);
         }
