@@ -133,6 +133,9 @@ pub(crate) mod kernel_anyshape {
     /// Deepest nesting of statements and expressions, and of calls.
     pub(crate) const MAX_DEPTH: u32 = 180;
     pub(crate) const MAX_CALLS: usize = 6;
+    /// Factors of a product, and terms of a sum.
+    pub(crate) const MAX_FACTORS: usize = 4;
+    pub(crate) const MAX_TERMS: usize = 24;
     /// Rounds of a loop walked one by one, and times that the rounds of another are tried.
     pub(crate) const MAX_ROUNDS: u32 = 40;
     pub(crate) const MAX_TRIES: u32 = 5;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use term::{Body, Len, Op, Space, Storage, SymbolId, TermId, TypeId, TypeKind};
 
-use super::anyshape::{AnyShape, Found};
+use super::anyshape::{AnyShape, WarpFindings};
 use super::collect::{AccessKind, KernelAccess, Seen};
 use super::eval::{Indices, Machine};
 use super::requests::{Places, Requests};
@@ -40,7 +40,7 @@ pub(super) fn accesses(
     launch: &KernelLaunch,
     traced: Option<&Traced>,
     locals: &[LocalArray],
-    any: &Found,
+    any: &WarpFindings,
 ) -> (Vec<AccessFact>, Option<Vec<Traffic>>) {
     let listed = |a: &KernelAccess| local(body, a, locals).or_else(|| one(body, seen, a, launch, traced));
     let known: Vec<(&KernelAccess, Option<AccessFact>)> =
@@ -78,7 +78,7 @@ fn with_any_shape(
     body: &Body,
     a: &KernelAccess,
     fact: Option<AccessFact>,
-    any: &Found,
+    any: &WarpFindings,
 ) -> Option<AccessFact> {
     let found = any.access(a.term).or_else(|| any.access(a.place));
     match (fact, found) {

@@ -120,7 +120,7 @@ impl WarpWalk<'_> {
                 return Number { form, exact: true };
             }
         }
-        if to == IntKind::Bool || to.bits() < 32 {
+        if to == IntKind::Bool || to.promoted() != to {
             return self.like(to, &[&n.form]);
         }
         // up to what the narrower holds; what is wrapped and made wider no more
@@ -315,7 +315,7 @@ impl WarpWalk<'_> {
             // the bits that the known side has, and the others, which it leaves or clears
             let size = u64::try_from(most.max(!least) + 1).ok().and_then(u64::checked_next_power_of_two);
             let size = size.and_then(|s| i64::try_from(s).ok());
-            if let (Some(size), true) = (size, kind.signed() || least >= 0) {
+            if let Some(size) = size {
                 let form = match p.is_number() {
                     true => Form::of_lanes(|l| act(p.number().at(l), q.number().at(l))),
                     false if least >= 0 || op == BinOp::BitAnd => self.low_bits(p, size, way, |low, l| {

@@ -23,13 +23,13 @@ pub(super) struct Asked {
 }
 
 /// An access: its offset in bytes, how many, and in which memory.
-pub(super) struct Place<'f> {
+pub(super) struct AskedPlace<'f> {
     pub offset: &'f Form,
     pub bytes: u64,
     pub space: Space,
 }
 
-impl Place<'_> {
+impl AskedPlace<'_> {
     /// What all lanes of a mask ask for together.
     pub(super) fn asked(&self, mask: Mask, unknowns: &Unknowns) -> Asked {
         let each: Vec<(Asked, Mask)> =

@@ -1,14 +1,14 @@
 //! Values of expressions, for the lanes of a warp.
 
-use term::device::{AtomicOp, Index, Scope, Vote, Word};
+use term::device::{AtomicOp, Index, Scope};
 use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::form::{lanes, Form, Mask, Part, LANES};
-use super::{Frame, Number, Object, Run, Stop, Truth, Val, WarpWalk, Way};
+use super::{Number, Run, Stop, Truth, Val, WarpObject, WarpWalk, Way};
 use crate::calls::function::Function;
 use crate::kernel::access;
 use crate::kernel::interpret::{walk, Arguments, Called, Values};
-use crate::limits::kernel_anyshape::{MAX_CALLS, MAX_DEPTH};
+use crate::limits::kernel_anyshape::MAX_DEPTH;
 
 /// Where a value stands.
 pub(super) enum Spot {
@@ -17,7 +17,7 @@ pub(super) enum Spot {
     /// Memory of the thread's own: what it holds is not followed. Whether one for all lanes.
     Own(bool),
     /// In an object, so many bytes from its beginning.
-    In(Option<Object>, Form),
+    In(Option<WarpObject>, Form),
 }
 
 impl WarpWalk<'_> {
@@ -29,7 +29,7 @@ impl WarpWalk<'_> {
     pub(super) fn something(&mut self, t: TermId, shared: bool, data: bool) -> Val {
         self.of_type(self.body.ty(t), shared, data)
     }
-    fn of_type(&mut self, ty: term::TypeId, shared: bool, data: bool) -> Val {
+    pub(super) fn of_type(&mut self, ty: term::TypeId, shared: bool, data: bool) -> Val {
         match self.body.types.kind(ty) {
             TypeKind::Int(kind) => {
                 let kind = *kind;
@@ -60,7 +60,7 @@ impl WarpWalk<'_> {
             Val::Other(shared) => *shared,
         }
     }
-    fn by_data(&self, v: &Val) -> bool {
+    pub(super) fn by_data(&self, v: &Val) -> bool {
         match v {
             Val::Int(n) => n.form.atoms().any(|a| self.unknowns.is_data(a)),
             Val::Ptr(_, at) => at.atoms().any(|a| self.unknowns.is_data(a)),
@@ -69,7 +69,7 @@ impl WarpWalk<'_> {
         }
     }
     /// A value made of others by what is not followed.
-    fn made_of(&mut self, t: TermId, of: &[&Val], way: Way) -> Val {
+    pub(super) fn made_of(&mut self, t: TermId, of: &[&Val], way: Way) -> Val {
         let shared = of.iter().all(|v| self.is_shared(v, way.may));
         let data = of.iter().any(|v| self.by_data(v));
         self.something(t, shared, data)
@@ -96,7 +96,7 @@ impl WarpWalk<'_> {
         }
     }
 
-    fn pointer_plus(&mut self, p: TermId, (o, at): (Option<Object>, Form), by: &Form, sign: i64) -> Val {
+    fn pointer_plus(&mut self, p: TermId, (o, at): (Option<WarpObject>, Form), by: &Form, sign: i64) -> Val {
         let body = self.body;
         let element = match body.types.kind(body.ty(p)) {
             TypeKind::Array { of, .. } => Some(*of),
@@ -184,115 +184,11 @@ impl WarpWalk<'_> {
     }
 }
 
-impl<'a> WarpWalk<'a> {
-    /// Walks a function that is called, for what it returns.
-    fn enter(&mut self, t: TermId, f: &'a Function, arguments: Arguments<'_, Val>, way: Way) -> Run<Val> {
-        let Arguments { terms, values } = arguments;
-        let pure = crate::kernel::uniformity::is_pure(&f.body, self.program, 0);
-        let of: Vec<&Val> = values.iter().collect();
-        let unknown = match pure {
-            true => self.made_of(t, &of, way),
-            false => self.something(t, false, true),
-        };
-        let lists = f.body.args(f.body.root).first_chunk::<2>();
-        let (Some(&[parameters, statements]), true) = (lists, self.frames.len() <= MAX_CALLS) else {
-            return Ok(unknown);
-        };
-        let given: Vec<(Val, Option<(Number, IntKind)>)> =
-            terms.iter().zip(values).map(|(&t, v)| (v.clone(), self.number_of(t, v))).collect();
-        let around = (self.body, std::mem::take(&mut self.locals), std::mem::take(&mut self.nest));
-        let (depth, gone) = (self.depth, self.gone);
-        self.body = &f.body;
-        for (&p, (v, number)) in f.body.args(parameters).iter().zip(given) {
-            let Op::Declare(s) = *f.body.op(p) else { continue };
-            let v = match (f.body.types.kind(f.body.symbols[s].ty), number) {
-                (TypeKind::Int(to), Some((n, from))) => Val::Int(self.converted(n, from, *to, way)),
-                (TypeKind::Pointer { .. }, _) if matches!(v, Val::Ptr(..)) => v,
-                _ => {
-                    let shared = self.is_shared(&v, way.may);
-                    let data = self.by_data(&v);
-                    self.of_type(f.body.symbols[s].ty, shared, data)
-                }
-            };
-            self.locals.insert(s, v);
-        }
-        self.frames.push(Frame { whole: way.may, ..Frame::default() });
-        let walked = walk::statement(self, statements, way);
-        let values = self.frames.pop().map(|f| f.values).unwrap_or_default();
-        (self.body, self.locals, self.nest) = around;
-        (self.depth, self.gone) = (depth, gone);
-        match walked {
-            Err(Stop::Fuel) => return Err(Stop::Fuel),
-            Err(Stop::Structure) => return Ok(unknown),
-            Ok(_) => {}
-        }
-        Ok(match (values.first(), self.kind(t)) {
-            (Some((Val::Int(n), Some(from))), Some(to)) if values.len() == 1 => {
-                Val::Int(self.converted(n.clone(), *from, to, way))
-            }
-            (Some((v @ (Val::Ptr(..) | Val::Other(_)), _)), None) if values.len() == 1 => v.clone(),
-            _ => unknown,
-        })
-    }
-
-    fn called(&mut self, t: TermId, called: Called<'a>, arguments: Arguments<'_, Val>, way: Way) -> Run<Val> {
-        let body = self.body;
-        let shared = |w: &Self| arguments.values.iter().all(|v| w.is_shared(v, way.may));
-        Ok(match called {
-            Called::Function(f) => return self.enter(t, f, arguments, way),
-            Called::Min | Called::Max => {
-                let (&[a, b], [x, y]) = (arguments.terms, &arguments.values[..]) else {
-                    return Ok(self.something(t, false, true));
-                };
-                let op = if matches!(called, Called::Min) { BinOp::Le } else { BinOp::Ge };
-                match (self.number_of(a, x.clone()), self.number_of(b, y.clone()), self.kind(t)) {
-                    (Some(m), Some(n), Some(_)) => {
-                        let c = self.compared(op, m.clone(), n.clone(), way);
-                        let picked = self.either(&c, Val::Int(m.0), Val::Int(n.0), way);
-                        picked.unwrap_or_else(|| self.made_of(t, &[x, y], way))
-                    }
-                    _ => self.made_of(t, &[x, y], way),
-                }
-            }
-            Called::Word(Word::ReadOnlyLoad) => {
-                let [Val::Ptr(o, at)] = &arguments.values[..] else {
-                    return Ok(self.something(t, false, true));
-                };
-                let to = arguments.terms.first().and_then(|&p| body.types.element(body.ty(p)));
-                self.touch(t, to, o.as_ref(), &at.clone(), way);
-                let alike = self.unknowns.is_alike(at);
-                self.something(t, alike, true)
-            }
-            Called::Word(Word::Vote(Vote::Ballot | Vote::Any | Vote::All)) if way.must == Mask::MAX => {
-                self.something(t, true, true)
-            }
-            Called::Word(Word::Barrier(..) | Word::Fence(_)) => self.something(t, false, true),
-            Called::Word(_) if !crate::kernel::uniformity::is_harmless(body, t) => {
-                self.something(t, false, true)
-            }
-            Called::Word(w) => {
-                let of_lanes =
-                    matches!(w, Word::Shuffle(_) | Word::Vote(_) | Word::OfLanes | Word::ActiveLanes);
-                let all = shared(self) && !of_lanes;
-                self.something(t, all, true)
-            }
-            Called::Library(name) => {
-                let known = crate::kernel::uniformity::is_harmless(body, t)
-                    || crate::kernel::uniformity::is_vector(name);
-                let of: Vec<&Val> = arguments.values.iter().collect();
-                match known {
-                    true => self.made_of(t, &of, way),
-                    false => self.something(t, false, true),
-                }
-            }
-            Called::Unknown => self.something(t, false, true),
-        })
-    }
-
+impl WarpWalk<'_> {
     /// The object that a variable is.
-    fn object_of(&self, s: SymbolId) -> Object {
+    fn object_of(&self, s: SymbolId) -> WarpObject {
         let symbol = &self.body.symbols[s];
-        Object { name: symbol.name.clone(), space: access::space(symbol.storage) }
+        WarpObject { name: symbol.name.clone(), space: access::space(symbol.storage) }
     }
 }
 
@@ -373,7 +269,7 @@ impl<'a> Values<'a> for WarpWalk<'a> {
                 Val::Int(self.arithmetic(t, BinOp::Sub, (zero, IntKind::Int), (n, k), way))
             }
             // -x - 1
-            (UnOp::BitNot, Some((n, k))) if k.promoted().signed() => {
+            (UnOp::BitNot, Some((n, k))) => {
                 let less = self.arithmetic(t, BinOp::Sub, (zero, IntKind::Int), (n, k), way);
                 Val::Int(self.arithmetic(t, BinOp::Sub, (less, k.promoted()), (one, IntKind::Int), way))
             }
@@ -606,7 +502,7 @@ impl<'a> Values<'a> for WarpWalk<'a> {
 
 impl WarpWalk<'_> {
     /// A subscript of an array with a length: lanes that would leave it show that blocks are narrower.
-    fn step_through(&mut self, base: TermId, index: &Form, object: &Object, way: Way) {
+    fn step_through(&mut self, base: TermId, index: &Form, object: &WarpObject, way: Way) {
         let TypeKind::Array { len: term::Len::Const(n), .. } = self.body.types.kind(self.body.ty(base))
         else {
             return;

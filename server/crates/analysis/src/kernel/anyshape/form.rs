@@ -1,7 +1,7 @@
 //! An integer of each lane of a warp, as far as it is known whatever the launch.
 //!
 //! ```text
-//! 64 * (blockIdx.x * blockDim.x + threadIdx.x)       with blockDim.x = 32·b, threadIdx.x = 32·w + lane
+//! 64 * (x * extent + thread)       with extent = 32·b, thread = 32·w + lane, x the block's number
 //!
 //!   monomial     a number for each lane
 //!   x·b          2048  2048  2048 …                  x, b, w: atoms, one number for all lanes
@@ -14,6 +14,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::limits::kernel_anyshape::{MAX_FACTORS, MAX_TERMS};
+
 /// Lanes of the warps that are looked at.
 pub(super) const LANES: usize = 32;
 /// Some of them, a bit each.
@@ -21,9 +23,6 @@ pub(super) type Mask = u32;
 /// A number nobody knows.
 pub(super) type Atom = u32;
 
-/// Factors of a product at most, and terms of a sum.
-const MAX_FACTORS: usize = 4;
-const MAX_TERMS: usize = 24;
 /// Larger numbers are not followed.
 const LIMIT: i64 = 1 << 56;
 

@@ -5,7 +5,7 @@
 //! (a parameter, a block's number, a loop's round). From there on everything is counted as for a launch: an access takes at
 //! least and at most so many sectors, over where its array's part may begin and over which lanes come to it.
 //!
-//! The lanes of a warp have consecutive `threadIdx.x` and one `threadIdx.y` and `threadIdx.z` where blocks are a multiple of 32
+//! The lanes of a warp have consecutive indices along x and one index along y and along z where blocks are a multiple of 32
 //! threads wide; that is taken for granted, unless the block is known or a shared array says that it is narrower, and told
 //! ([`Assumed`]). Indices and what is made of them do not pass 2147483647. Lanes step together as in `trace`.
 //!
@@ -13,6 +13,7 @@
 
 mod arithmetic;
 mod asked;
+mod calls;
 mod eval;
 mod form;
 mod record;
@@ -144,24 +145,24 @@ pub enum Undecided {
 
 /// All that was found.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct WarpFindings {
     /// By place.
-    pub accesses: FxHashMap<TermId, Access>,
+    pub accesses: FxHashMap<TermId, WarpAccess>,
     /// Places that lie in one object and another, or nobody knows where.
     pub elsewhere: FxHashSet<TermId>,
     /// By branch.
     pub decisions: FxHashMap<TermId, AnyDecision>,
 }
 
-impl Found {
+impl WarpFindings {
     /// What was found of a place, if it lies in one object always.
-    pub(super) fn access(&self, place: TermId) -> Option<&Access> {
+    pub(super) fn access(&self, place: TermId) -> Option<&WarpAccess> {
         self.accesses.get(&place).filter(|_| !self.elsewhere.contains(&place))
     }
 }
 
 /// An access, and the array that it reaches.
-pub(super) struct Access {
+pub(super) struct WarpAccess {
     pub object: Arc<str>,
     pub space: term::Space,
     pub shape: AnyShape,
@@ -173,7 +174,7 @@ enum Val {
     Int(Number),
     Truth(Truth),
     /// Into an object, with an offset in bytes.
-    Ptr(Option<Object>, Form),
+    Ptr(Option<WarpObject>, Form),
     /// Another value: whether it is one for all lanes.
     Other(bool),
 }
@@ -200,7 +201,7 @@ struct Truth {
 
 /// Memory that threads share.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Object {
+struct WarpObject {
     name: Arc<str>,
     space: term::Space,
 }
@@ -284,7 +285,7 @@ struct Nest {
 
 /// A function that is walked, and what it returned so far.
 #[derive(Default)]
-struct Frame {
+struct WalkedCall {
     returned: Mask,
     whole: Mask,
     /// Integers with the type they have there.
@@ -307,26 +308,26 @@ struct WarpWalk<'a> {
     nest: Vec<Nest>,
     /// Lanes that may have jumped away from where they were.
     gone: Mask,
-    frames: Vec<Frame>,
+    frames: Vec<WalkedCall>,
     /// Whether this round is only tried.
     tried: u32,
     fuel: u64,
     depth: u32,
     /// An array is narrower than the lanes that would step through it: blocks are not what is taken for granted.
     narrow: bool,
-    found: Found,
+    found: WarpFindings,
 }
 
 /// Follows a warp of a kernel; nothing, where that takes too long or the kernel jumps to labels.
-pub(super) fn any_shape(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch) -> Found {
+pub(super) fn any_shape(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch) -> WarpFindings {
     if launch.limits.lanes != form::LANES as u32 {
-        return Found::default();
+        return WarpFindings::default();
     }
     let assumed = match launch.block {
         Some(b) => Assumed::Launch(b),
         None => tile(body, program).map_or(Assumed::RowsOfWarps, Assumed::Tile),
     };
-    let mut found = Found::default();
+    let mut found = WarpFindings::default();
     let mut fuel = FUEL.min(seen.budget.left().saturating_mul(PER_STEP));
     let before = fuel;
     for warp in warps(assumed) {
@@ -338,7 +339,7 @@ pub(super) fn any_shape(body: &Body, program: &Program, seen: &Seen, launch: &Ke
         let known = matches!(assumed, Assumed::Launch(_));
         found = w.found;
         if done.is_err() || w.narrow && !known {
-            found = Found::default();
+            found = WarpFindings::default();
             break;
         }
     }
@@ -396,7 +397,7 @@ impl<'a> WarpWalk<'a> {
             fuel: 0,
             depth: 0,
             narrow: false,
-            found: Found::default(),
+            found: WarpFindings::default(),
         };
         let one = |v: u32| Form::constant(v.into()).unwrap_or_default();
         for a in 0..3 {
@@ -429,7 +430,7 @@ impl<'a> WarpWalk<'a> {
                 _ => w.index(0, 1023),
             };
         }
-        w.frames.push(Frame { whole: w.all(warp), ..Frame::default() });
+        w.frames.push(WalkedCall { whole: w.all(warp), ..WalkedCall::default() });
         w
     }
 
@@ -471,7 +472,7 @@ impl<'a> WarpWalk<'a> {
                     }
                 }
                 TypeKind::Pointer { .. } => {
-                    let object = Object { name: symbol.name.clone(), space: term::Space::Global };
+                    let object = WarpObject { name: symbol.name.clone(), space: term::Space::Global };
                     Val::Ptr(Some(object), Form::default())
                 }
                 _ => Val::Other(true),

@@ -2,9 +2,11 @@
 
 use term::{TermId, TypeId};
 
-use super::asked::Place;
+use super::asked::AskedPlace;
 use super::form::{Form, Mask};
-use super::{Access, AnyDecision, AnyShape, Assumed, Object, Pattern, Truth, Undecided, WarpWalk, Way};
+use super::{
+    AnyDecision, AnyShape, Assumed, Pattern, Truth, Undecided, WarpAccess, WarpObject, WarpWalk, Way,
+};
 
 impl WarpWalk<'_> {
     /// An access of the lanes that come to it.
@@ -12,7 +14,7 @@ impl WarpWalk<'_> {
         &mut self,
         t: TermId,
         ty: Option<TypeId>,
-        object: Option<&Object>,
+        object: Option<&WarpObject>,
         offset: &Form,
         way: Way,
     ) {
@@ -24,7 +26,7 @@ impl WarpWalk<'_> {
             return;
         };
         let Some((bytes, _)) = ty.and_then(|ty| self.body.types.size_align(ty)) else { return };
-        let place = Place { offset, bytes, space: object.space };
+        let place = AskedPlace { offset, bytes, space: object.space };
         let all = place.asked(way.may, &self.unknowns);
         let shape = AnyShape {
             pattern: place.pattern(way.may, &self.unknowns),
@@ -49,7 +51,7 @@ impl WarpWalk<'_> {
             }
             None => {
                 let (object, space) = (object.name.clone(), object.space);
-                self.found.accesses.insert(t, Access { object, space, shape });
+                self.found.accesses.insert(t, WarpAccess { object, space, shape });
             }
         }
     }
