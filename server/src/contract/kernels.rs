@@ -39,35 +39,45 @@ fn access(report: &FileReport, a: &ide::AccessReport) -> wire::KernelAccess {
     // sums over some blocks are no sums over the launch
     let all = asked.filter(|r| r.blocks.is_none());
     let (all_global, all_banks) = (all.filter(|_| sectors), all.filter(|_| !sectors));
+    let any = f.any_shape.as_ref();
+    let between = any.map(|a| wire::RequestCost::Between(a.cost));
     wire::KernelAccess {
         all_ideal: all_global.map(|r| r.ideal),
         all_sectors: all_global.map(|r| r.sectors),
         array: f.object.to_string(),
+        assumes: any.map(|a| ide::assumed(a.assumed)),
         atomic: f.atomic,
         blocks: asked.and_then(|r| r.blocks),
         bytes: f.bytes,
         column,
         conflicts: all_banks.map(|r| r.conflicts),
         exact: asked.is_some_and(|r| r.exact),
+        full_warp: any.map(|a| a.full),
         ideal: global.map(|r| r.worst_ideal),
         lanes: all.map(|r| r.lanes),
         line,
+        pattern: any.map(|a| a.pattern.name().to_owned()),
         requests: all.map(|r| r.count),
         rw: rw.to_owned(),
-        sectors: global.map(|r| r.worst_sectors),
+        sectors: global.map(|r| wire::RequestCost::Worst(r.worst_sectors)).or(between.filter(|_| sectors)),
         space: space.to_owned(),
-        ways: banks.map(|r| r.ways),
+        stride: any.and_then(|a| a.pattern.stride()),
+        ways: banks.map(|r| wire::RequestCost::Worst(r.ways)).or(between.filter(|_| !sectors)),
     }
 }
 
 fn branch(report: &FileReport, b: &ide::BranchReport) -> wire::KernelBranch {
     let [line, column, ..] = report.place(b.span, PositionEncoding::Utf8);
     let lanes = |&(active, taken, times): &(u32, u32, u64)| wire::Lanes { active, taken, times };
+    let any = b.any_shape.as_ref();
     wire::KernelBranch {
         active_lanes: b.lanes.as_ref().map(|list| list.iter().map(lanes).collect()),
+        assumes: any.map(|a| ide::assumed(a.assumed)),
         column,
+        decided: any.and_then(|a| a.name()).map(str::to_owned),
         kind: b.kind.to_owned(),
         line,
+        taken: any.map(|a| a.taken),
         uniform: b.uniform.to_owned(),
         witness: b.witness.clone(),
     }

@@ -40,10 +40,11 @@ pub use host::launch_extents::{launch_extent_terms, launch_extents, launch_only_
 pub use host::{host_faults, HostContext, HostFault, SharedArray};
 pub use kernel::{
     kernel, kernel_barriers, kernel_overflows, kernel_races, kernel_within, local_arrays,
-    right_for_other_lanes, AccessFact, BarrierCount, BarrierFact, BarrierVerdict, BranchFact, DividedBranch,
-    IndexOverflow, KernelFacts, KernelLaunch, KernelObstacle, LocalArray, LostUpdate, MissingFence,
-    OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Reload, Requests, Shapes, Split,
-    Touch, Traffic, Uniformity, Unwritten, WidthFault,
+    right_for_other_lanes, AccessFact, AnyDecision, AnyShape, Assumed, BarrierCount, BarrierFact,
+    BarrierVerdict, BranchFact, DividedBranch, IndexOverflow, KernelFacts, KernelLaunch, KernelObstacle,
+    LocalArray, LostUpdate, MissingFence, OutOfRange, Pattern, RaceObstacle, RaceSide, RaceVerdict,
+    RaceWitness, Reach, Reload, Requests, Shapes, Split, Touch, Traffic, Undecided, Uniformity, Unwritten,
+    WidthFault,
 };
 pub use limits::offload_own_cells::MAX_THREADS_OWN;
 pub use offload::lane_mapping::mappings;

@@ -125,6 +125,22 @@ pub(crate) mod offload_live {
     pub(crate) const MAX_FUNCTIONS: usize = 200;
 }
 
+/// Of `kernel::anyshape`.
+pub(crate) mod kernel_anyshape {
+    /// Statements and expressions followed at most, all warps of a kernel together, and how many are one step of the budget.
+    pub(crate) const FUEL: u64 = 400_000;
+    pub(crate) const PER_STEP: u64 = 16;
+    /// Deepest nesting of statements and expressions, and of calls.
+    pub(crate) const MAX_DEPTH: u32 = 180;
+    pub(crate) const MAX_CALLS: usize = 6;
+    /// Factors of a product, and terms of a sum.
+    pub(crate) const MAX_FACTORS: usize = 4;
+    pub(crate) const MAX_TERMS: usize = 24;
+    /// Rounds of a loop walked one by one, and times that the rounds of another are tried.
+    pub(crate) const MAX_ROUNDS: u32 = 40;
+    pub(crate) const MAX_TRIES: u32 = 5;
+}
+
 /// Of `kernel::collect`.
 pub(crate) mod kernel_collect {
     /// Deepest nesting of statements followed.

@@ -73,9 +73,9 @@ pub use front::{
 pub use hints::{inlay_hints, lenses, unspoken, InlayHint, Lens};
 pub use hover::{hover, Hover, STILL as STILL_ANALYZED};
 pub use kernels::{
-    kernel_reports, kernel_text, parse_shape, simulate_kernels, AccessReport, Barrier, BarrierReport, Branch,
-    BranchReport, CountedAccess, KernelReport, KernelRun, Origin, Problem, Race, RaceReport, RacesReport,
-    RangeReport, Shape, SimulateOptions, WarpOperation,
+    assumed, kernel_reports, kernel_text, parse_shape, simulate_kernels, AccessReport, Barrier,
+    BarrierReport, Branch, BranchReport, CountedAccess, KernelReport, KernelRun, Origin, Problem, Race,
+    RaceReport, RacesReport, RangeReport, Shape, SimulateOptions, WarpOperation,
 };
 pub use lints::missing_headers;
 pub use memo::Memo;

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) const SPACES: [&str; 4] = ["global", "shared", "constant", "local"];
 pub(crate) const READ_WRITE: [&str; 3] = ["r", "w", "rw"];
+pub(crate) const PATTERNS: [Option<&str>; 6] =
+    [Some("uniform"), Some("coalesced"), Some("strided"), Some("irregular"), Some("gather"), None];
+const DECIDED: [Option<&str>; 4] = [Some("alike"), Some("bound"), Some("data"), None];
 const UNIFORM: [&str; 5] = ["grid", "block", "warp", "divergent", "unknown"];
 const BARRIERS: [&str; 3] = ["safe", "divergent", "unknown"];
 const RACES: [&str; 3] = ["race-free", "race", "unknown"];
@@ -43,6 +46,8 @@ pub struct KernelAccess {
     /// Sectors of all requests.
     pub all_sectors: Option<u64>,
     pub array: String,
+    /// What is taken for granted of blocks where counts are least and most, in words; null: nothing, as with a launch that is known.
+    pub assumes: Option<String>,
     pub atomic: bool,
     /// Blocks looked at, where the launch has too many threads to look at all: sums are null then, and the worst request is that of
     /// these blocks.
@@ -54,19 +59,39 @@ pub struct KernelAccess {
     pub conflicts: Option<u64>,
     /// Whether the counts are exact for the launch.
     pub exact: bool,
+    /// Where counts are least and most: those of a request of all lanes that may come to it.
+    pub full_warp: Option<[u64; 2]>,
     /// Fewest sectors that the worst request could take.
     pub ideal: Option<u64>,
     /// Lanes that took part, of all requests.
     pub lanes: Option<u64>,
     pub line: u32,
+    /// How the places of a warp's lanes lie to one another, where counts are least and most. `uniform`: all ask for one place;
+    /// `coalesced`: neighbours ask for neighbouring elements, or all together for no more sectors than that; `strided`: each asks
+    /// for a place as far behind the one before; `irregular`: none of these; `gather`: what memory holds decides.
+    #[schemars(extend("enum" = PATTERNS))]
+    pub pattern: Option<String>,
     pub requests: Option<u64>,
     #[schemars(extend("enum" = READ_WRITE))]
     pub rw: String,
-    /// Sectors of the worst request.
-    pub sectors: Option<u64>,
+    /// Sectors of the worst request; without a known launch, the least and the most of any request.
+    pub sectors: Option<RequestCost>,
     #[schemars(extend("enum" = SPACES))]
     pub space: String,
-    pub ways: Option<u64>,
+    /// Elements from a lane's place to the next lane's, where they are strided by a known number.
+    pub stride: Option<i64>,
+    /// Without a known launch, the least and the most of any request.
+    pub ways: Option<RequestCost>,
+}
+
+/// What a request takes.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, PartialEq, Debug)]
+#[serde(untagged)]
+pub enum RequestCost {
+    /// Of the worst request of a launch.
+    Worst(u64),
+    /// The least and the most of any request, whatever the launch.
+    Between([u64; 2]),
 }
 
 /// A barrier of a kernel.
@@ -95,10 +120,18 @@ pub struct KernelBarrier {
 pub struct KernelBranch {
     /// Exact where it is there.
     pub active_lanes: Option<Vec<Lanes>>,
+    /// What is taken for granted of blocks by `taken` and `decided`, in words.
+    pub assumes: Option<String>,
     pub column: u32,
+    /// How a warp decides it whatever the launch: `alike`: all its lanes the same; `bound`: they part at one lane, as at the end of
+    /// what is worked on; `data`: what memory holds decides; null: `taken` tells.
+    #[schemars(extend("enum" = DECIDED))]
+    pub decided: Option<String>,
     #[schemars(extend("enum" = BRANCHES))]
     pub kind: String,
     pub line: u32,
+    /// Without a known launch: the least and the most lanes for which it holds when a warp decides it.
+    pub taken: Option<[u32; 2]>,
     /// Within what all threads take the same way.
     #[schemars(extend("enum" = UNIFORM))]
     pub uniform: String,

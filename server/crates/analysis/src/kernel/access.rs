@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use term::{Body, Len, Op, Space, Storage, SymbolId, TermId, TypeId, TypeKind};
 
+use super::anyshape::{AnyShape, WarpFindings};
 use super::collect::{AccessKind, KernelAccess, Seen};
 use super::eval::{Indices, Machine};
 use super::requests::{Places, Requests};
@@ -29,6 +30,8 @@ pub struct AccessFact {
     pub bytes: u64,
     /// What it asks for; `None`: launch or subscripts are not known.
     pub requests: Option<Requests>,
+    /// Where those are not known: what it asks for whatever the launch.
+    pub any_shape: Option<AnyShape>,
 }
 
 pub(super) fn accesses(
@@ -37,10 +40,14 @@ pub(super) fn accesses(
     launch: &KernelLaunch,
     traced: Option<&Traced>,
     locals: &[LocalArray],
+    any: &WarpFindings,
 ) -> (Vec<AccessFact>, Option<Vec<Traffic>>) {
     let listed = |a: &KernelAccess| local(body, a, locals).or_else(|| one(body, seen, a, launch, traced));
-    let mut list: Vec<AccessFact> = seen.accesses.iter().filter_map(listed).collect();
-    let traffic = traffic(&list);
+    let known: Vec<(&KernelAccess, Option<AccessFact>)> =
+        seen.accesses.iter().map(|a| (a, listed(a))).collect();
+    let traffic = traffic(known.iter().filter_map(|k| k.1.as_ref()));
+    let mut list: Vec<AccessFact> =
+        known.into_iter().filter_map(|(a, fact)| with_any_shape(body, a, fact, any)).collect();
     for r in list.iter_mut().filter_map(|a| a.requests.as_mut()) {
         r.distinct = r.places.count().filter(|_| r.blocks.is_none());
         r.places = Places::default();
@@ -61,7 +68,38 @@ fn local(body: &Body, a: &KernelAccess, locals: &[LocalArray]) -> Option<AccessF
         atomic: a.kind == AccessKind::Atomic,
         bytes: body.types.size_align(body.ty(a.place))?.0,
         requests: None,
+        any_shape: None,
     })
+}
+
+/// An access with what it asks for whatever the launch, where nothing else is known of it; one through a pointer that was followed
+/// is an access of what it leads to.
+fn with_any_shape(
+    body: &Body,
+    a: &KernelAccess,
+    fact: Option<AccessFact>,
+    any: &WarpFindings,
+) -> Option<AccessFact> {
+    let found = any.access(a.term).or_else(|| any.access(a.place));
+    match (fact, found) {
+        (Some(mut fact), Some(x)) => {
+            let same = fact.object == x.object && fact.space == x.space;
+            fact.any_shape = (same && fact.requests.is_none()).then(|| x.shape.clone());
+            Some(fact)
+        }
+        (None, Some(x)) => Some(AccessFact {
+            term: a.term,
+            object: x.object.clone(),
+            space: x.space,
+            reads: a.kind != AccessKind::Write,
+            writes: a.kind != AccessKind::Read,
+            atomic: a.kind == AccessKind::Atomic,
+            bytes: body.types.size_align(body.ty(a.place))?.0,
+            requests: None,
+            any_shape: Some(x.shape.clone()),
+        }),
+        (fact, None) => fact,
+    }
 }
 
 /// What one array of global memory moves, over all accesses.
@@ -77,9 +115,9 @@ pub struct Traffic {
 }
 
 /// `None`: not every access is known.
-fn traffic(list: &[AccessFact]) -> Option<Vec<Traffic>> {
+fn traffic<'f>(list: impl Iterator<Item = &'f AccessFact>) -> Option<Vec<Traffic>> {
     let mut out: Vec<(Traffic, FxHashSet<i64>, FxHashSet<i64>)> = Vec::new();
-    for a in list.iter().filter(|a| a.space == Space::Global) {
+    for a in list.filter(|a| a.space == Space::Global) {
         let r = a.requests.as_ref().filter(|r| r.exact && !r.places.too_many)?;
         let at = match out.iter().position(|(t, ..)| t.object == a.object) {
             Some(k) => k,
@@ -153,6 +191,7 @@ fn one(
         atomic: a.kind == AccessKind::Atomic,
         bytes,
         requests: exact.or_else(first),
+        any_shape: None,
     })
 }
 

@@ -61,6 +61,21 @@ pub(super) fn divided(
     out
 }
 
+/// Branches of the same kind, that part warps whatever the launch: some lanes of every warp that comes run what half as many warps, or
+/// fewer, could.
+pub(super) fn parted(body: &Body, seen: &Seen, branches: &[BranchFact]) -> Vec<TermId> {
+    let scattered = |b: &&BranchFact| {
+        let Some(any) = b.any_shape.as_ref().filter(|_| matches!(body.op(b.term), Op::If)) else {
+            return false;
+        };
+        let few = any.parts.is_some_and(|(holds, of)| 2 * holds <= of);
+        let condition = body.args(b.term).first();
+        // one lane for its warp is what shuffles and votes need
+        few && any.taken[1] > 1 && condition.is_some_and(|&c| picks(body, seen, c))
+    };
+    branches.iter().filter(scattered).map(|b| b.term).collect()
+}
+
 /// Whether a condition is made of a remainder or a bit of a thread's own number.
 fn picks(body: &Body, seen: &Seen, condition: TermId) -> bool {
     let cuts = |&t: &TermId| matches!(body.op(t), Op::Binary(BinOp::Rem | BinOp::BitAnd));

@@ -9,6 +9,7 @@
 //! to locals, jumps to labels. The simulator is the other judge: `testkit` holds the two against each other.
 
 mod access;
+mod anyshape;
 mod collect;
 mod cost;
 mod effects;
@@ -36,6 +37,7 @@ use term::device::Word;
 use term::{Body, Op, SymbolId, TermId};
 
 pub use access::{AccessFact, Traffic};
+pub use anyshape::{AnyDecision, AnyShape, Assumed, Pattern, Undecided};
 pub use cost::{DividedBranch, Reload};
 pub use lanes::{right_for_other_lanes, Unwritten, WidthFault};
 pub use local::{local_arrays, LocalArray};
@@ -136,6 +138,8 @@ pub struct BranchFact {
     /// (active lanes, lanes for which the condition holds) and how often a warp decides it so: exact, where the trace of
     /// a known launch knows it.
     pub lanes: Option<std::collections::BTreeMap<(u32, u32), u64>>,
+    /// Where that is not known: how a warp decides it whatever the launch.
+    pub any_shape: Option<AnyDecision>,
 }
 
 /// What is known of a barrier.
@@ -174,6 +178,8 @@ pub struct KernelFacts {
     pub lost_updates: Vec<LostUpdate>,
     pub missing_fences: Vec<MissingFence>,
     pub divided: Vec<DividedBranch>,
+    /// Branches that part every warp that comes to them, whatever the launch.
+    pub parted: Vec<TermId>,
     pub reloads: Vec<Reload>,
     pub overflows: Vec<IndexOverflow>,
     pub local_arrays: Vec<LocalArray>,
@@ -200,6 +206,7 @@ pub fn kernel_within(body: &Body, program: &Program, launch: &KernelLaunch, budg
     let seen = collect::collect(body, program, budget);
     let levels = uniformity::levels(body, program, &seen, launch, None);
     let traced = trace::trace(body, program, &seen, launch);
+    let any = anyshape::any_shape(body, program, &seen, launch);
     let parted = |t: TermId| traced.as_ref().and_then(|x| x.parted.get(&t)).cloned();
     let mut facts = KernelFacts::default();
     for b in &seen.branches {
@@ -219,7 +226,8 @@ pub fn kernel_within(body: &Body, program: &Program, launch: &KernelLaunch, budg
                 (None, Err(why)) => Uniformity::Unknown(why),
             },
         };
-        facts.branches.push(BranchFact { term: b.term, uniformity, lanes });
+        let any_shape = any.decisions.get(&b.term).filter(|_| lanes.is_none()).cloned();
+        facts.branches.push(BranchFact { term: b.term, uniformity, lanes, any_shape });
     }
     facts.barriers = barriers(body, &seen, &levels, launch);
     for (b, seen) in facts.barriers.iter_mut().zip(&seen.barriers) {
@@ -234,12 +242,13 @@ pub fn kernel_within(body: &Body, program: &Program, launch: &KernelLaunch, budg
     }
     facts.local_arrays = local::of(body, &seen, true);
     (facts.accesses, facts.traffic) =
-        access::accesses(body, &seen, launch, traced.as_ref(), &facts.local_arrays);
+        access::accesses(body, &seen, launch, traced.as_ref(), &facts.local_arrays, &any);
     facts.traffic = facts.traffic.take().filter(|_| launch.grid.is_some() && launch.block.is_some());
     facts.lost_updates = patterns::lost_updates(body, &seen);
     facts.lost_updates.extend(patterns::lost_extremes(body, &seen));
     facts.missing_fences = patterns::missing_fences(body, program, &seen);
     facts.divided = cost::divided(body, &seen, &facts.branches, launch);
+    facts.parted = cost::parted(body, &seen, &facts.branches);
     facts.reloads = cost::reloads(body, &seen);
     facts.overflows = overflow::overflows(body, &seen, launch);
     races::examine(body, program, &seen, launch, &mut facts);

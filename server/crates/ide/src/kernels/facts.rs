@@ -76,6 +76,8 @@ pub struct BranchReport {
     pub witness: Option<String>,
     /// (active lanes, lanes for which the condition holds, warps): exact where it is there.
     pub lanes: Option<Vec<(u32, u32, u64)>>,
+    /// Else, where that is known: how a warp decides it whatever the launch.
+    pub any_shape: Option<analysis::AnyDecision>,
 }
 
 /// A barrier of a kernel.
@@ -126,6 +128,7 @@ fn one(ask: &Ask, item: &front::Item, launches: &[(String, Shape)]) -> KernelRep
             _ => None,
         },
         lanes: b.lanes.as_ref().map(|l| l.iter().map(|(&(a, h), &n)| (a, h, n)).collect()),
+        any_shape: b.any_shape.clone(),
     });
     let barriers = facts.barriers.iter().map(|b| {
         let (verdict, witness) = match &b.verdict {

@@ -101,6 +101,10 @@ impl Shown<'_> {
             out.push_str(&self.local(a));
             return out;
         }
+        if let Some(any) = &a.any_shape {
+            super::said::any_shape(a, any, &mut out);
+            return out;
+        }
         let Some(r) = &a.requests else {
             let why = match self.known() {
                 None => "nothing says how the kernel is launched (`// warpwright: launch(grid, block)`)"

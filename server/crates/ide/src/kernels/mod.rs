@@ -35,6 +35,7 @@ pub(crate) use foreign::foreign;
 pub(crate) use hover::hover;
 pub use printed::kernel_text;
 pub(crate) use proved::{called, names_called};
+pub use said::assumed;
 pub(crate) use said::{launch_words, line, looked_at, missing, place, touches};
 pub(crate) use shape::of_file as shape_of_file;
 pub use shape::{parse as parse_shape, Origin, Shape};

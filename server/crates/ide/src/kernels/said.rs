@@ -1,7 +1,10 @@
 //! Launches, places and verdicts of kernels in words.
 
+use std::fmt::Write;
+
 use analysis::{
-    KernelFacts, KernelLaunch, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Requests, Touch,
+    AccessFact, AnyShape, KernelFacts, KernelLaunch, Pattern, RaceObstacle, RaceSide, RaceVerdict,
+    RaceWitness, Reach, Requests, Touch,
 };
 use base::Span;
 
@@ -76,6 +79,50 @@ pub(crate) fn launch_words(launch: &KernelLaunch) -> String {
     let values: Vec<String> = launch.values.iter().map(|(n, v)| format!(", `{n}` = {v}")).collect();
     let blocks = if grid == [1, 1, 1] { "block" } else { "blocks" };
     format!("{} {blocks} of {} threads{}", product(grid), product(block), values.concat())
+}
+
+/// What is taken for granted of blocks where no launch is known: behind *with*.
+pub fn assumed(a: analysis::Assumed) -> String {
+    match a {
+        analysis::Assumed::RowsOfWarps => "blocks a multiple of 32 threads wide".to_owned(),
+        analysis::Assumed::Launch(b) => format!("blocks of {} threads", extents(b)),
+        analysis::Assumed::Tile(b) => {
+            format!("blocks of {} threads, which a shared array suggests", extents(b))
+        }
+    }
+}
+
+/// What an access asks for whatever the launch, as items of a list.
+pub(crate) fn any_shape(a: &AccessFact, any: &AnyShape, out: &mut String) {
+    let neighbours = match any.pattern {
+        Pattern::Uniform => "all threads of a warp ask for the same place".to_owned(),
+        Pattern::Coalesced => "the threads of a warp ask for neighbouring places".to_owned(),
+        Pattern::Strided(Some(k)) => format!("neighbouring threads ask for elements {} apart", k.abs()),
+        Pattern::Strided(None) => {
+            "neighbouring threads ask for places a distance apart that only the run decides".to_owned()
+        }
+        Pattern::Irregular => "the threads of a warp ask for places in no simple order".to_owned(),
+        Pattern::Gather => "what memory holds decides which places the threads of a warp ask for".to_owned(),
+    };
+    let what = match a.space {
+        term::Space::Global => "sectors of 32 bytes",
+        term::Space::Constant => "different addresses",
+        _ => "passes",
+    };
+    let between = |[least, most]: [u64; 2]| match least == most {
+        true => least.to_string(),
+        false => format!("{least} to {most}"),
+    };
+    let full = match any.partial {
+        false => String::new(),
+        true => format!("; one of all {} that may come here, {}", any.lanes, between(any.full)),
+    };
+    let _ = write!(
+        out,
+        "\n- {neighbours}\n- a request takes {} {what}{full}: with whatever launch of {}",
+        between(any.cost),
+        assumed(any.assumed)
+    );
 }
 
 /// A block by its extents: `64 by 1` are not any 64 threads.

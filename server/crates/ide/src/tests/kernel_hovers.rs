@@ -58,11 +58,14 @@ fn accesses_say_sectors_banks_and_reuse() {
         &said(&k.replace("+ a[x]", "+ $0a[x]")),
         &["reuse: 32 different elements, each asked for 128 times"],
     );
-    // no launch: no numbers
+    // no launch: what holds for every one
     let unknown = k.replace("// warpwright: launch((2, 2), (32, 32), n = 64, a[4096], b[4096])", "");
     holds(
         &said(&unknown.replace("s[x][y]", "s$0[x][y]")),
-        &["not known: nothing says how the kernel is launched"],
+        &[
+            "neighbouring threads ask for elements 32 apart",
+            "a request takes 32 passes: with whatever launch of blocks a multiple of 32 threads wide",
+        ],
     );
 }
 

@@ -2,10 +2,11 @@
 
 use base::Span;
 
-use crate::kernels::{launch_words, looked_at};
+use crate::kernels::{assumed, launch_words, looked_at};
 use crate::lints::{Find, Lint, Message};
 use crate::repairs::{Repair, Site};
 use crate::{Ask, Fact, Severity};
+use analysis::{AccessFact, AnyShape};
 use term::{Len, Op, Storage, SymbolId, TermId, TypeKind};
 use text::Edit;
 
@@ -25,9 +26,18 @@ fn bank_conflict(ask: &Ask) -> Vec<(Span, Message)> {
         let (facts, launch) = ask.kernel_facts(item);
         let mut told: Vec<Span> = Vec::new();
         for a in facts.accesses.iter().filter(|a| a.space == term::Space::Shared && !a.atomic) {
-            let Some(r) = &a.requests else { continue };
             let span = item.body.span(a.term).shifted(item.span.start);
             let needed = (a.bytes / 4).max(1);
+            let conflict = |any: &&AnyShape| any.worst > needed && !told.contains(&span);
+            if let Some(any) = a.any_shape.as_ref().filter(conflict) {
+                told.push(span);
+                let mild = any.worst <= 2 * needed;
+                let message = for_every_launch(a, any, needed);
+                let severity = mild.then_some(Severity::Hint);
+                let on = Message::on(item, Fact::BankConflict(a.object.clone()));
+                found.push((span, Message { message, severity, ..on }));
+            }
+            let Some(r) = &a.requests else { continue };
             if r.ways <= needed || told.contains(&span) {
                 continue;
             }
@@ -56,6 +66,22 @@ fn bank_conflict(ask: &Ask) -> Vec<(Span, Message)> {
         }
     }
     found
+}
+
+/// What is said without a launch that is known.
+fn for_every_launch(a: &AccessFact, any: &AnyShape, needed: u64) -> String {
+    let (upto, who) = match any.partial {
+        false => ("", "lanes of a warp ask".to_owned()),
+        true => ("Up to ", format!("the {} lanes of a warp that may come here ask", any.lanes)),
+    };
+    let ways = any.worst;
+    format!(
+        "{upto}{ways}-way bank conflict: {who} one bank of `{}` for {ways} different words, and the request takes {ways} passes instead of \
+         {needed}, with whatever launch of {}. Nsight Compute: shared-memory bank conflict. Pad the rows by one element, or let \
+         neighbouring lanes touch neighbouring words.",
+        a.object,
+        assumed(any.assumed)
+    )
 }
 
 /// Rows of a shared array one element longer.

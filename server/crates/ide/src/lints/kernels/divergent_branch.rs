@@ -2,7 +2,7 @@
 
 use base::Span;
 
-use crate::kernels::launch_words;
+use crate::kernels::{assumed, launch_words};
 use crate::lints::{Find, Lint, Message};
 use crate::{Ask, Severity};
 
@@ -32,6 +32,24 @@ fn divergent_branch(ask: &Ask) -> Vec<(Span, Message)> {
                 launch.limits.lanes,
                 d.packed,
                 launch_words(&launch)
+            );
+            found.push((span, Message { message, ..Message::of(item) }));
+        }
+        for b in facts.branches.iter().filter(|b| facts.parted.contains(&b.term)) {
+            let (Some(&condition), Some(any)) = (item.body.args(b.term).first(), &b.any_shape) else {
+                continue;
+            };
+            let Some((holds, of)) = any.parts else { continue };
+            let span = item.body.span(condition).shifted(item.span.start);
+            let rounds = match any.taken[1] > holds {
+                true => format!("{holds} to {} of {of}", any.taken[1]),
+                false => format!("{holds} of {of}"),
+            };
+            let message = format!(
+                "This condition divides every warp that comes here: {rounds} threads run what is behind it, with whatever launch of {}. Nsight \
+                 Compute: divergent branches, Avg. Not Predicated Off Threads Per Warp. Let neighbouring threads do neighbouring work, so that \
+                 whole warps go one way.",
+                assumed(any.assumed)
             );
             found.push((span, Message { message, ..Message::of(item) }));
         }

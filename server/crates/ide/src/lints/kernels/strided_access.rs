@@ -2,10 +2,11 @@
 
 use base::Span;
 
-use crate::kernels::{launch_words, looked_at};
+use crate::kernels::{assumed, launch_words, looked_at};
 use crate::lints::{Find, Lint, Message};
 use crate::repairs::{Repair, Site};
 use crate::{Ask, Fact, Severity};
+use analysis::{AccessFact, AnyShape, Pattern};
 use term::device::{Index, Word};
 use term::Op;
 use text::Edit;
@@ -26,8 +27,15 @@ fn strided_access(ask: &Ask) -> Vec<(Span, Message)> {
         let (facts, launch) = ask.kernel_facts(item);
         let mut told: Vec<Span> = Vec::new();
         for a in facts.accesses.iter().filter(|a| a.space == term::Space::Global && !a.atomic) {
-            let Some(r) = &a.requests else { continue };
             let span = item.body.span(a.term).shifted(item.span.start);
+            if let Some(any) = a.any_shape.as_ref().filter(|_| !told.contains(&span)) {
+                if let Some((message, severity)) = for_every_launch(a, any, &facts.accesses) {
+                    told.push(span);
+                    let on = Message::on(item, Fact::StridedAccess);
+                    found.push((span, Message { message, severity, ..on }));
+                }
+            }
+            let Some(r) = &a.requests else { continue };
             // an offset costs one sector more and needs no word
             let wasted = r.worst_sectors >= 2 * r.worst_ideal && r.worst_sectors >= r.worst_ideal + 4;
             if !wasted || r.sectors < 2 * r.ideal || told.contains(&span) {
@@ -48,11 +56,7 @@ fn strided_access(ask: &Ask) -> Vec<(Span, Message)> {
                 Some(b) => format!("Neighbouring threads touch places {} bytes apart", b.abs()),
                 None => "Neighbouring threads touch places far apart".to_owned(),
             };
-            let how = match (a.reads, a.writes) {
-                (true, false) => "reading",
-                (false, true) => "writing",
-                _ => "updating",
-            };
+            let how = how(a);
             let rounds = looked_at(r);
             let thread = gpu::CUDA.said(Word::Index(Index::Thread));
             let message = format!(
@@ -72,6 +76,60 @@ fn strided_access(ask: &Ask) -> Vec<(Span, Message)> {
         }
     }
     found
+}
+
+fn how(a: &AccessFact) -> &'static str {
+    match (a.reads, a.writes) {
+        (true, false) => "reading",
+        (false, true) => "writing",
+        _ => "updating",
+    }
+}
+
+/// What is said without a launch that is known.
+fn for_every_launch(
+    a: &AccessFact,
+    any: &AnyShape,
+    all: &[AccessFact],
+) -> Option<(String, Option<Severity>)> {
+    let (how, thread) = (how(a), gpu::CUDA.said(Word::Index(Index::Thread)));
+    let with = assumed(any.assumed);
+    let remedy = format!("Let `{thread}.x` move along the last subscript, or stage a tile in shared memory.");
+    let lanes = any.lanes;
+    if any.run_time && any.lanes > 1 {
+        let message = format!(
+            "Neighbouring threads touch places of `{}` whose distance only the run decides: {how} it, a warp asks for up to {} sectors of 32 \
+             bytes, from a distance of 32 bytes on one for each of its threads, with {with}. {remedy}",
+            a.object, any.full[1]
+        );
+        return Some((message, Some(Severity::Hint)));
+    }
+    let much = any.wastes_sectors()?;
+    // the other elements between two neighbours are asked for beside it
+    if let Pattern::Strided(Some(k)) = any.pattern {
+        let same = |b: &&AccessFact| {
+            let stride = b.any_shape.as_ref().map(|s| s.pattern);
+            b.object == a.object && b.reads == a.reads && stride == Some(any.pattern)
+        };
+        let beside = all.iter().filter(same).count() as u64;
+        if k.unsigned_abs() <= 2 && beside >= k.unsigned_abs() {
+            return None;
+        }
+    }
+    let apart = match any.pattern {
+        Pattern::Strided(Some(k)) => format!("Neighbouring threads touch elements {} apart", k.abs()),
+        _ => "Neighbouring threads touch places far apart".to_owned(),
+    };
+    let who = match any.partial {
+        false => "a warp".to_owned(),
+        true => format!("a warp of which {lanes} threads come here"),
+    };
+    let message = format!(
+        "{apart}: {how} `{}`, {who} asks for at least {} sectors of 32 bytes where {} would hold its data, with whatever launch of {with}. \
+         Nsight Compute: uncoalesced global access. {remedy}",
+        a.object, any.worst, any.ideal
+    );
+    Some((message, (!much).then_some(Severity::Hint)))
 }
 
 /// Exchanges `x` and `y` of all indices, so that neighbouring threads move along the other subscript.
