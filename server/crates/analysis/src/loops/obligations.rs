@@ -9,6 +9,9 @@ use crate::{ConditionKind, Expr, LoopFacts, MetBy, Obstacle, ObstacleKind, Pred}
 
 pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts) {
     let obligations = std::mem::take(&mut reading.obligations);
+    for (kind, met_by) in std::mem::take(&mut reading.exceptions) {
+        facts.note(kind, met_by, None);
+    }
     let model = &mut reading.model;
     let (mut flat, mut rest): (Vec<Obligation>, Vec<Obligation>) =
         obligations.into_iter().partition(|o| o.poly.vars().all(|v| model.is_param(v)));
@@ -51,6 +54,10 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
             }
             Some(_) => facts.note(kind, MetBy::Proof, None),
             None if model.takes_box(&o.kind) => {}
+            // that nothing is thrown can be seen while the loop runs on copies
+            None if model.body.semantics.checked_bounds && is_test_of_bounds(&o.kind) => {
+                facts.weaken(&kind);
+            }
             None => {
                 let term = condition_term(&o.kind);
                 facts.obstacles.push(Obstacle { kind: ObstacleKind::NeedsPromise(kind), term });
@@ -75,6 +82,10 @@ fn fails_when_it_matters(model: &Model<'_>, p: &Poly, known: &[crate::algebra::p
         &more,
         &model.budget,
     )
+}
+
+fn is_test_of_bounds(need: &Need) -> bool {
+    matches!(need, Need::Bounds { .. })
 }
 
 fn condition_kind(need: &Need) -> ConditionKind {

@@ -1,7 +1,7 @@
 //! Conditions in words: the contract's short text, and what must be true as the rest of a sentence.
 
 use analysis::ConditionKind;
-use term::{FloatKind, TypeKind};
+use term::{FloatKind, TermId, TypeKind};
 
 use super::operator;
 use crate::function_view::FunctionView;
@@ -34,7 +34,7 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
                 _ => view.text(*access),
             };
             let length = match (length_term, length) {
-                (Some(term), _) => view.text(*term),
+                (Some(term), _) => length_text(view, *term),
                 (None, Some(n)) => n.to_string(),
                 (None, None) => "length".to_owned(),
             };
@@ -100,6 +100,21 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             let sentence = format!("the bound of the loop on line {line} is not below its first value");
             ("trips", format!("line {line}"), sentence)
         }
+        ConditionKind::NotNull(term) => {
+            let text = view.text(*term);
+            let sentence = format!("`{text}` is not null");
+            ("not-null", text, sentence)
+        }
+        ConditionKind::NonZero(term) => {
+            let text = view.text(*term);
+            let sentence = format!("no division by `{text}` throws");
+            ("non-zero", text, sentence)
+        }
+        ConditionKind::NoOverflow(term) => {
+            let text = view.text(*term);
+            let sentence = format!("`{text}`, which is checked, does not overflow");
+            ("no-overflow", text, sentence)
+        }
         ConditionKind::Terminates(term) => {
             let text = view.text(*term);
             let sentence = format!("the loop ends: the index meets `{text}`");
@@ -107,4 +122,13 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
         }
     };
     Condition { kind, text: format!("{kind}({argument})"), sentence }
+}
+
+/// The length of an array, by the name that it has where no text of its own names it.
+fn length_text(view: &FunctionView, term: TermId) -> String {
+    let body = view.body();
+    match body.as_symbol(term) {
+        Some(s) if body.said.lengths.iter().any(|l| l.length == s) => view.symbol(s).to_owned(),
+        _ => view.text(term),
+    }
 }
