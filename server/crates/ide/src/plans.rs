@@ -32,7 +32,22 @@ pub(crate) const GENERATED: &str =
 
 /// Why loops in other languages are left alone.
 pub(crate) fn not_from_c(doc: &Doc) -> String {
+    if let Some(label) = no_kernels_yet(doc) {
+        return format!("Not yet offloaded: {label}.");
+    }
     format!("Offloading starts from C files, and this one is read as {}.", doc.language().title)
+}
+
+/// The same in a few words.
+pub(crate) fn not_from_c_label(doc: &Doc) -> String {
+    no_kernels_yet(doc).unwrap_or_else(|| "not a C file".to_owned())
+}
+
+/// Of a language that no compiler of C's family reads: what is missing is on our side.
+fn no_kernels_yet(doc: &Doc) -> Option<String> {
+    let language = doc.language();
+    let foreign = !language.kernels && !language.offloads && language.compiler.is_none();
+    foreign.then(|| format!("{} kernels are not written yet", language.title))
 }
 
 /// Why a loop that a macro (or an included file) brings is not touched: the same text stands wherever that is used.
@@ -408,7 +423,7 @@ impl NoKernel {
             NoKernel::NotParallel | NoKernel::NotTried(_) | NoKernel::Cancelled => None,
             NoKernel::Generated => Some("offloaded before".to_owned()),
             NoKernel::InMacro => Some("in a macro".to_owned()),
-            NoKernel::Language => Some("not a C file".to_owned()),
+            NoKernel::Language => Some(not_from_c_label(view.doc)),
             NoKernel::Region => Some("in a parallel region".to_owned()),
             NoKernel::OwnLibrary(own) => Some(format!("own {own}")),
             NoKernel::Together(_) => Some("data between its nests".to_owned()),

@@ -11,12 +11,11 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, IntKind, Op, Overflow, SymbolId, TermId, TypeKind};
 
+use crate::algebra::poly::{Constraint, Poly, VarKind};
 use crate::alias::fresh::is_fresh_value;
 use crate::nest::builder::Builder;
 use crate::nest::{AffineAccess, Length, Need};
 use crate::{ConditionKind, MetBy, ObstacleKind, Param};
-
-use crate::algebra::poly::Poly;
 
 impl Builder<'_> {
     /// Notes all that may throw in the root.
@@ -127,7 +126,6 @@ impl Builder<'_> {
 
     /// Whether nothing is in it of which the model knows nothing.
     fn is_plain_value(&self, p: &Poly) -> bool {
-        use crate::algebra::poly::VarKind;
         p.vars().all(|v| *self.vars.kind(v) != VarKind::Fresh)
     }
 
@@ -135,13 +133,11 @@ impl Builder<'_> {
         let Some(limit) = self.length_now(length) else { return false };
         let Some(term) = self.length_of_dimension(index) else { return false };
         let Some(room) = limit.sub(&value).and_then(|p| p.add_constant(-1)) else { return false };
-        let need = Need::Bounds { access: index, length: Length::Term(term, Some(limit)) };
+        // what is written alike is one condition
+        let alike = self.body.walk(self.root).find(|&t| self.body.same(t, index)).unwrap_or(index);
+        let need = Need::Bounds { access: alike, length: Length::Term(term, Some(limit)) };
         self.oblige(need.clone(), value, a.domain.clone());
-        self.oblige(need.clone(), room, a.domain.clone());
-        self.note_exception(
-            ConditionKind::Bounds { access: index, length_term: Some(term), length: None },
-            MetBy::Proof,
-        );
+        self.oblige(need, room, a.domain.clone());
         true
     }
 
@@ -307,7 +303,7 @@ impl Builder<'_> {
     pub(super) fn length_ranges(&mut self) {
         for l in &self.body.said.lengths {
             if let Some(v) = self.vars.param(Param::Symbol(l.length)) {
-                let least = crate::algebra::poly::Constraint::non_negative(Poly::var(v));
+                let least = Constraint::non_negative(Poly::var(v));
                 self.premises.context.push(least);
             }
         }

@@ -84,7 +84,10 @@ impl<'a> Lower<'a> {
         let mut step: Option<TermId> = None;
         for part in of("update") {
             let v = self.expr(part);
-            let v = self.said(v, part);
+            // a step of a counter ends before its type does, or that is a condition in any case
+            let counts = matches!(self.b.get(v.t).op, Op::Step { .. })
+                && self.b.get(v.t).args.first().is_some_and(|&p| matches!(self.b.get(p).op, Op::Sym(_)));
+            let v = if counts { v } else { self.said(v, part) };
             step = Some(match step {
                 None => v.t,
                 Some(first) => {

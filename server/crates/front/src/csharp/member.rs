@@ -299,6 +299,10 @@ impl<'a> Lower<'a> {
     pub(super) fn say_lengths(&mut self, array: SymbolId, lengths: &[SymbolId], is_never_null: bool) {
         for (dimension, &length) in lengths.iter().enumerate() {
             self.b.said.lengths.push(term::ArrayLength { array, dimension: dimension as u32, length });
+            // a use that stands nowhere, for who speaks of the length
+            let (ty, span) = (self.b.symbols[length].ty, self.b.symbols[length].span);
+            let at = span.unwrap_or(self.here);
+            self.b.term_from(Op::Sym(length), [], ty, at, term::Origin::Made);
         }
         if is_never_null {
             self.b.said.never_null.push(array);

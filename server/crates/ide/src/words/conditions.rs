@@ -36,7 +36,10 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             let length = match (length_term, length) {
                 (Some(term), _) => length_text(view, *term),
                 (None, Some(n)) => n.to_string(),
-                (None, None) => "length".to_owned(),
+                (None, None) => match view.body().args(*access) {
+                    [array, ..] => format!("{}.Length", view.text(*array)),
+                    _ => "length".to_owned(),
+                },
             };
             let text = format!("0<={subscript}<{length}");
             let sentence = format!("`{subscript}` is never outside its dimension of length `{length}`");
