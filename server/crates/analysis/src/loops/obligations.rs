@@ -33,8 +33,11 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
             (unproved, _) => *unproved = None,
         }
         let is_param = |v: Var| model.is_param(v);
-        let needs = known
-            .sufficient(&o.poly, &o.domain, &is_param, &budget)
+        let found = known.sufficient(&o.poly, &o.domain, &is_param, &budget);
+        // a value of which only bounds are known may be inside them all the same
+        let is_exact = |v: Var| matches!(model.vars.kind(v), VarKind::Iter(_)) || model.is_param(v);
+        let is_open = found.is_none() || !o.domain.exact || !o.poly.vars().all(is_exact);
+        let needs = found
             // A test that always fails would only hide that the answer is not known; so would one that only a loop of
             // one iteration passes.
             .filter(|ps| ps.iter().all(|p| p.as_constant().is_none_or(|c| c >= 0)))
@@ -55,7 +58,7 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
             Some(_) => facts.note(kind, MetBy::Proof, None),
             None if model.takes_box(&o.kind) => {}
             // that nothing is thrown can be seen while the loop runs on copies
-            None if model.body.semantics.checked_bounds && is_test_of_bounds(&o.kind) => {
+            None if is_open && model.body.semantics.checked_bounds && is_test_of_bounds(&o.kind) => {
                 facts.weaken(&kind);
             }
             None => {

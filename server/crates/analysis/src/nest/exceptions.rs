@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, IntKind, Op, Overflow, SymbolId, TermId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Poly, VarKind};
-use crate::alias::fresh::is_fresh_value;
+use crate::flow::library::{library_effect, LibraryResult};
 use crate::nest::builder::Builder;
 use crate::nest::{AffineAccess, Length, Need};
 use crate::{ConditionKind, MetBy, ObstacleKind, Param};
@@ -209,12 +209,22 @@ impl Builder<'_> {
         let fresh = |&w: &TermId| {
             let args = self.body.args(w);
             match self.body.op(w) {
-                Op::Declare(_) => args.first().is_some_and(|&v| is_fresh_value(self.body, v)),
-                Op::Assign => args.get(1).is_some_and(|&v| is_fresh_value(self.body, v)),
+                Op::Declare(_) => args.first().is_some_and(|&v| self.is_new(v)),
+                Op::Assign => args.get(1).is_some_and(|&v| self.is_new(v)),
                 _ => false,
             }
         };
         !writes.is_empty() && writes.iter().all(fresh) && !self.body.symbols[s].address_taken
+    }
+
+    /// Whether a value is new memory.
+    fn is_new(&self, mut t: TermId) -> bool {
+        while let (Op::Cast, &[inner]) = (self.body.op(t), self.body.args(t)) {
+            t = inner;
+        }
+        let of_library = self.body.callee(t).filter(|f| self.body.library.contains(f));
+        let effect = of_library.and_then(|f| library_effect(&self.body.symbols[f].name));
+        effect.is_some_and(|e| e.returns == LibraryResult::Fresh)
     }
 
     /// Arrays in variables that the root does not set, which were looked into before its first iteration begins.

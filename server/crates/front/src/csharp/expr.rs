@@ -82,35 +82,11 @@ impl<'a> Lower<'a> {
             "assignment_expression" => self.assignment(node),
             "conditional_expression" => self.conditional(node),
             "cast_expression" => self.cast(node),
-            "checked_expression" => {
-                let said = match self.text(node).starts_with("unchecked") {
-                    true => Overflow::Wraps,
-                    false => Overflow::Traps,
-                };
-                let Some(inner) = children(node).first().copied() else {
-                    return self.unknown("a part of this expression is missing", node);
-                };
-                let v = self.expr(inner);
-                let ty = self.b.get(v.t).ty;
-                let t = self.term(Op::Arithmetic(said), [v.t], ty, node);
-                self.value(t, v.ty)
-            }
+            "checked_expression" => self.checked_expression(node),
             "element_access_expression" => self.element(node),
             "member_access_expression" => self.member_access(node),
             "invocation_expression" => self.call(node),
-            "default_expression" => {
-                let ty = node.child_by_field_name("type").map(|t| self.type_of(t));
-                match ty {
-                    Some(ty @ (Ty::Int(_) | Ty::Float(_))) => {
-                        let zero = self.number(0, Ty::INT, node);
-                        match ty {
-                            Ty::Int(IntKind::Bool) => self.number(0, Ty::BOOL, node),
-                            ty => self.convert(zero, &ty),
-                        }
-                    }
-                    _ => self.unknown("this default value is not followed", node),
-                }
-            }
+            "default_expression" => self.default_value(node),
             "sizeof_expression" => {
                 let ty = node.child_by_field_name("type").map(|t| self.type_of(t));
                 let size = ty.filter(|t| matches!(t, Ty::Int(_) | Ty::Float(_))).and_then(|ty| {
@@ -122,41 +98,7 @@ impl<'a> Lower<'a> {
                     None => self.unknown("the size of this type is not known", node),
                 }
             }
-            kind => {
-                let reason = match kind {
-                    "lambda_expression" | "anonymous_method_expression" => {
-                        "when a lambda runs is not followed"
-                    }
-                    "query_expression" => "queries (LINQ) are not followed",
-                    "await_expression" => "`await` gives control to others in between",
-                    "object_creation_expression" | "implicit_object_creation_expression" => {
-                        "what the constructor of a new object does is not followed"
-                    }
-                    "array_creation_expression" | "implicit_array_creation_expression" => {
-                        "an array that is made here is not followed"
-                    }
-                    "stackalloc_expression" | "implicit_stackalloc_expression" => {
-                        "memory that is made here is not followed"
-                    }
-                    "interpolated_string_expression" => {
-                        "making a text calls `ToString`, which is not followed"
-                    }
-                    "is_pattern_expression" | "is_expression" | "as_expression" | "switch_expression" => {
-                        "patterns are not followed"
-                    }
-                    "conditional_access_expression" => "`?.` is not followed",
-                    "throw_expression" => "`throw` leaves the method",
-                    "tuple_expression" => "tuples are not followed",
-                    "with_expression" => "`with` copies an object, which is not followed",
-                    "preproc_if" => "which branch of `#if` counts is not known",
-                    "initializer_expression" | "collection_expression" => {
-                        "a list of values is not followed here"
-                    }
-                    "base" => "`base` is not followed",
-                    _ => "this expression is not followed",
-                };
-                self.unknown(reason, node)
-            }
+            kind => self.unknown(why_not(kind), node),
         }
     }
 
@@ -170,6 +112,34 @@ impl<'a> Lower<'a> {
         let ty = self.b.types.float(kind);
         let t = self.term(Op::Float(F64::new(v)), [], ty, node);
         self.value(t, Ty::Float(kind))
+    }
+
+    fn checked_expression(&mut self, node: Node<'a>) -> Value {
+        let said = match self.text(node).starts_with("unchecked") {
+            true => Overflow::Wraps,
+            false => Overflow::Traps,
+        };
+        let Some(inner) = children(node).first().copied() else {
+            return self.unknown("a part of this expression is missing", node);
+        };
+        let v = self.expr(inner);
+        let ty = self.b.get(v.t).ty;
+        let t = self.term(Op::Arithmetic(said), [v.t], ty, node);
+        self.value(t, v.ty)
+    }
+
+    fn default_value(&mut self, node: Node<'a>) -> Value {
+        let ty = node.child_by_field_name("type").map(|t| self.type_of(t));
+        match ty {
+            Some(ty @ (Ty::Int(_) | Ty::Float(_))) => {
+                let zero = self.number(0, Ty::INT, node);
+                match ty {
+                    Ty::Int(IntKind::Bool) => self.number(0, Ty::BOOL, node),
+                    ty => self.convert(zero, &ty),
+                }
+            }
+            _ => self.unknown("this default value is not followed", node),
+        }
     }
 
     fn cast(&mut self, node: Node<'a>) -> Value {
@@ -194,5 +164,35 @@ impl<'a> Lower<'a> {
         let repr = self.repr(&to);
         let t = self.term(Op::Cast, [v.t], repr, node);
         self.value(t, to)
+    }
+}
+
+/// Why an expression of this kind is not followed.
+fn why_not(kind: &str) -> &'static str {
+    match kind {
+        "lambda_expression" | "anonymous_method_expression" => "when a lambda runs is not followed",
+        "query_expression" => "queries (LINQ) are not followed",
+        "await_expression" => "`await` gives control to others in between",
+        "object_creation_expression" | "implicit_object_creation_expression" => {
+            "what the constructor of a new object does is not followed"
+        }
+        "array_creation_expression" | "implicit_array_creation_expression" => {
+            "an array that is made here is not followed"
+        }
+        "stackalloc_expression" | "implicit_stackalloc_expression" => {
+            "memory that is made here is not followed"
+        }
+        "interpolated_string_expression" => "making a text calls `ToString`, which is not followed",
+        "is_pattern_expression" | "is_expression" | "as_expression" | "switch_expression" => {
+            "patterns are not followed"
+        }
+        "conditional_access_expression" => "`?.` is not followed",
+        "throw_expression" => "`throw` leaves the method",
+        "tuple_expression" => "tuples are not followed",
+        "with_expression" => "`with` copies an object, which is not followed",
+        "preproc_if" => "which branch of `#if` counts is not known",
+        "initializer_expression" | "collection_expression" => "a list of values is not followed here",
+        "base" => "`base` is not followed",
+        _ => "this expression is not followed",
     }
 }

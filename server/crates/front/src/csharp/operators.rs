@@ -162,7 +162,9 @@ impl<'a> Lower<'a> {
                 Some((9_223_372_036_854_775_808, IntKind::ULong)) => {
                     return self.number(-9_223_372_036_854_775_808, Ty::Int(IntKind::Long), node);
                 }
-                Some((v, k)) if k.signed() => return self.number(-v, Ty::Int(k), node),
+                Some((v, k)) if matches!(k, IntKind::Int | IntKind::Long) => {
+                    return self.number(-v, Ty::Int(k), node)
+                }
                 _ => {}
             }
         }

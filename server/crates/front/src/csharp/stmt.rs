@@ -205,12 +205,35 @@ impl<'a> Lower<'a> {
 
     /// Says of what is written in an expression that it is under `checked`.
     pub(super) fn said(&mut self, v: Value, node: Node<'_>) -> Value {
-        if !self.checked || matches!(self.b.get(v.t).op, Op::Sym(_) | Op::Int(_) | Op::Float(_)) {
+        if !self.checked || !self.computes(v.t) {
             return v;
         }
-        let ty = self.b.get(v.t).ty;
-        let t = self.term(Op::Arithmetic(Overflow::Traps), [v.t], ty, node);
+        let mut term = self.b.get(v.t).clone();
+        // comparisons compute nothing: their sides do
+        if matches!(term.op, Op::Binary(op) if op.is_comparison() || op.is_logical()) {
+            for side in term.args.iter_mut() {
+                *side = self.said(self.value(*side, Ty::unknown()), node).t;
+            }
+            self.b.set(v.t, term);
+            return v;
+        }
+        let (ty, span) = (term.ty, self.b.span(v.t));
+        let t = self.b.term(Op::Arithmetic(Overflow::Traps), [v.t], ty, span);
         Value { t, ..v }
+    }
+
+    /// Whether something is computed in an expression, so that it might overflow.
+    fn computes(&self, t: TermId) -> bool {
+        let term = self.b.get(t);
+        let own = matches!(
+            term.op,
+            Op::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Div | BinOp::Rem | BinOp::Shl)
+                | Op::Unary(_)
+                | Op::Compound(_)
+                | Op::Step { .. }
+                | Op::Cast
+        );
+        own || term.args.iter().any(|&a| self.computes(a))
     }
 
     /// An expression for what it does.

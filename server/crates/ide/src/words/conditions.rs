@@ -28,23 +28,7 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             let sentence = format!("`{text}` does not wrap around");
             ("no-wrap", text, sentence)
         }
-        ConditionKind::Bounds { access, length_term, length } => {
-            let subscript = match view.body().args(*access) {
-                [_, subscript, ..] => view.text(*subscript),
-                _ => view.text(*access),
-            };
-            let length = match (length_term, length) {
-                (Some(term), _) => length_text(view, *term),
-                (None, Some(n)) => n.to_string(),
-                (None, None) => match view.body().args(*access) {
-                    [array, ..] => format!("{}.Length", view.text(*array)),
-                    _ => "length".to_owned(),
-                },
-            };
-            let text = format!("0<={subscript}<{length}");
-            let sentence = format!("`{subscript}` is never outside its dimension of length `{length}`");
-            ("bounds", text, sentence)
-        }
+        ConditionKind::Bounds { access, length_term, length } => bounds(view, *access, *length_term, *length),
         ConditionKind::InRow { access, stride } => {
             let (access, stride) = (view.text(*access), view.text(*stride));
             let sentence = match access == stride {
@@ -103,6 +87,45 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             let sentence = format!("the bound of the loop on line {line} is not below its first value");
             ("trips", format!("line {line}"), sentence)
         }
+        ConditionKind::NotNull(_) | ConditionKind::NonZero(_) | ConditionKind::NoOverflow(_) => {
+            not_thrown(view, kind)
+        }
+        ConditionKind::Terminates(term) => {
+            let text = view.text(*term);
+            let sentence = format!("the loop ends: the index meets `{text}`");
+            ("terminates", text, sentence)
+        }
+    };
+    Condition { kind, text: format!("{kind}({argument})"), sentence }
+}
+
+/// A subscript inside its dimension.
+fn bounds(
+    view: &FunctionView,
+    access: TermId,
+    length_term: Option<TermId>,
+    length: Option<u64>,
+) -> (&'static str, String, String) {
+    let subscript = match view.body().args(access) {
+        [_, subscript, ..] => view.text(*subscript),
+        _ => view.text(access),
+    };
+    let length = match (length_term, length) {
+        (Some(term), _) => length_text(view, term),
+        (None, Some(n)) => n.to_string(),
+        (None, None) => match view.body().args(access) {
+            [array, ..] => format!("{}.Length", view.text(*array)),
+            _ => "length".to_owned(),
+        },
+    };
+    let text = format!("0<={subscript}<{length}");
+    let sentence = format!("`{subscript}` is never outside its dimension of length `{length}`");
+    ("bounds", text, sentence)
+}
+
+/// What must not be thrown.
+fn not_thrown(view: &FunctionView, kind: &ConditionKind) -> (&'static str, String, String) {
+    match kind {
         ConditionKind::NotNull(term) => {
             let text = view.text(*term);
             let sentence = format!("`{text}` is not null");
@@ -118,13 +141,8 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             let sentence = format!("`{text}`, which is checked, does not overflow");
             ("no-overflow", text, sentence)
         }
-        ConditionKind::Terminates(term) => {
-            let text = view.text(*term);
-            let sentence = format!("the loop ends: the index meets `{text}`");
-            ("terminates", text, sentence)
-        }
-    };
-    Condition { kind, text: format!("{kind}({argument})"), sentence }
+        _ => ("", String::new(), String::new()),
+    }
 }
 
 /// The length of an array, by the name that it has where no text of its own names it.
