@@ -59,7 +59,7 @@ impl<'a> Lower<'a> {
             let Some(subscript) = children(*argument).first().copied() else {
                 return self.unknown("a subscript is missing", node);
             };
-            let v = match self.from_end(subscript, t, &base, k) {
+            let v = match self.counted_back(subscript, t, &base, k) {
                 Some(v) => v,
                 None => self.expr(subscript),
             };
@@ -82,7 +82,7 @@ impl<'a> Lower<'a> {
     }
 
     /// `a[^1]`
-    fn from_end(&mut self, node: Node<'a>, array: TermId, base: &Value, k: usize) -> Option<Value> {
+    fn counted_back(&mut self, node: Node<'a>, array: TermId, base: &Value, k: usize) -> Option<Value> {
         let back = node.kind() == "prefix_unary_expression" && self.text(node).starts_with('^');
         let inner = children(node).last().copied().filter(|_| back)?;
         let v = self.expr(inner);

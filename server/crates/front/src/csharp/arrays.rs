@@ -40,7 +40,7 @@ impl<'a> Lower<'a> {
                     Some(ty @ (Ty::Int(_) | Ty::Float(_))) => self.convert(v, ty),
                     _ => v,
                 };
-                self.said(v, node)
+                self.said(v)
             }
         }
     }
@@ -139,7 +139,7 @@ impl<'a> Lower<'a> {
             self.hidden += 1;
             let name = format!("length {}", self.hidden);
             let length = self.symbol(&name, int, Storage::Local, Some(span));
-            let v = self.said(v, node);
+            let v = self.said(v);
             out.push(self.statement(Op::Declare(length), [v.t], node));
             lengths.push(length);
         }

@@ -25,7 +25,7 @@ impl<'a> Lower<'a> {
     /// A whole expression, with what `checked` around says of it. Arrays may be made in it, before it.
     pub(super) fn full(&mut self, node: Node<'a>, out: &mut Vec<TermId>) -> Value {
         let v = self.initial(node, None, out);
-        self.said(v, node)
+        self.said(v)
     }
 
     pub(super) fn value(&self, t: TermId, ty: Ty) -> Value {

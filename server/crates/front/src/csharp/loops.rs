@@ -64,7 +64,7 @@ impl<'a> Lower<'a> {
                 "variable_declaration" => self.variables(part, false, &mut init),
                 _ => {
                     let v = self.expr(part);
-                    let v = self.said(v, part);
+                    let v = self.said(v);
                     init.push(v.t);
                 }
             }
@@ -87,7 +87,7 @@ impl<'a> Lower<'a> {
             // a step of a counter ends before its type does, or that is a condition in any case
             let counts = matches!(self.b.get(v.t).op, Op::Step { .. })
                 && self.b.get(v.t).args.first().is_some_and(|&p| matches!(self.b.get(p).op, Op::Sym(_)));
-            let v = if counts { v } else { self.said(v, part) };
+            let v = if counts { v } else { self.said(v) };
             step = Some(match step {
                 None => v.t,
                 Some(first) => {

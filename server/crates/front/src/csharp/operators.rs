@@ -104,7 +104,7 @@ impl<'a> Lower<'a> {
         }
         let ty = self.common(&a, &b);
         let bits = matches!(op, BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor);
-        let Some(ty) = ty.filter(|t| !op.is_logical() && !(bits && t.as_int().is_none())) else {
+        let Some(ty) = ty.filter(|t| !(op.is_logical() || bits && t.as_int().is_none())) else {
             return self.odd_operator(vec![a.t, b.t], node);
         };
         // C has no remainder of floating numbers
@@ -199,7 +199,7 @@ impl<'a> Lower<'a> {
         let Some(inner) = children(node).first().copied() else {
             return self.unknown("a part of this expression is missing", node);
         };
-        let count = node.child_count().saturating_sub(1) as u32;
+        let count = node.child_count().saturating_sub(1);
         match node.child(count).map_or("", |o| self.text(o)) {
             operator @ ("++" | "--") => self.step(node, inner, operator, false),
             // says that it is not null, and does nothing

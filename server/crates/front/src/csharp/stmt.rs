@@ -200,11 +200,11 @@ impl<'a> Lower<'a> {
                 Value { t, ty: Ty::unknown(), lengths: Vec::new() }
             }
         };
-        self.said(v, node).t
+        self.said(v).t
     }
 
     /// Says of what is written in an expression that it is under `checked`.
-    pub(super) fn said(&mut self, v: Value, node: Node<'_>) -> Value {
+    pub(super) fn said(&mut self, v: Value) -> Value {
         if !self.checked || !self.computes(v.t) {
             return v;
         }
@@ -212,7 +212,7 @@ impl<'a> Lower<'a> {
         // comparisons compute nothing: their sides do
         if matches!(term.op, Op::Binary(op) if op.is_comparison() || op.is_logical()) {
             for side in term.args.iter_mut() {
-                *side = self.said(self.value(*side, Ty::unknown()), node).t;
+                *side = self.said(self.value(*side, Ty::unknown())).t;
             }
             self.b.set(v.t, term);
             return v;
@@ -256,7 +256,7 @@ impl<'a> Lower<'a> {
             }
         }
         let v = self.expr(node);
-        let v = self.said(v, node);
+        let v = self.said(v);
         out.push(v.t);
     }
 
@@ -441,7 +441,7 @@ impl<'a> Lower<'a> {
         if v.ty.as_int().is_none() || !sections.iter().all(plain) {
             return out.push(self.gap("a `switch` over patterns is not followed", node));
         }
-        let v = self.said(v, value);
+        let v = self.said(v);
         self.scopes.push(Default::default());
         let mut items = Vec::new();
         for section in sections {

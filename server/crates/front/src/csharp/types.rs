@@ -104,7 +104,7 @@ impl Lower<'_> {
                 let name = parts.first().map_or("", |n| self.text(*n));
                 let list = parts.get(1).map(|l| children(*l)).unwrap_or_default();
                 match (name, list.as_slice()) {
-                    ("Span" | "ReadOnlySpan", [of]) if self.outline.types.get(name).is_none() => {
+                    ("Span" | "ReadOnlySpan", [of]) if !self.outline.types.contains_key(name) => {
                         Ty::Span(Arc::new(self.type_of(*of)))
                     }
                     _ => unknown(),
