@@ -1,10 +1,10 @@
 // Which documents the server is told about. The server tells languages apart by extension and content as well;
 // this list only has to be wide enough.
 
-export const LANGUAGES: readonly string[] = ["c", "cpp", "cuda-cpp", "cuda"];
+export const LANGUAGES: readonly string[] = ["c", "cpp", "cuda-cpp", "cuda", "csharp"];
 
 /** Languages, by the editor's name, that people may take for read: the status item says that they are not. */
-export const NOT_READ: Readonly<Record<string, string>> = { csharp: "C#" };
+export const NOT_READ: Readonly<Record<string, string>> = {};
 
 const SCHEMES = ["file", "untitled"] as const;
 

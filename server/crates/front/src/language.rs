@@ -30,7 +30,7 @@ impl Language {
     pub const C: Language = Language::of(&crate::c::row::ROW);
     /// C++ of hosts, as far as its C subset goes.
     pub const Cpp: Language = Language::of(&crate::cpp::ROW);
-    /// C#; recognised, not lowered yet.
+    /// C#; no kernels are made of it yet.
     pub const CSharp: Language = Language::of(&crate::csharp::ROW);
     /// CUDA C++, as far as its C subset goes.
     pub const Cuda: Language = Language::of(&crate::cuda::ROW);

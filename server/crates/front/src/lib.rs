@@ -1,4 +1,4 @@
-//! Source text → terms: C and CUDA today, C# to come.
+//! Source text → terms: C, CUDA, and C#.
 //!
 //! The text is cut into items (functions, declarations), each item is preprocessed (macros, conditionals) into a token
 //! stream that remembers where every token stands in the text, parsed by tree-sitter on its own, and lowered to a

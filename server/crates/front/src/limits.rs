@@ -129,3 +129,11 @@ pub(crate) mod cpp_templates {
     /// Deepest nesting of an argument's expression, of names that stand for one another.
     pub(crate) const MAX_DEPTH: u32 = 16;
 }
+
+/// Of `csharp`.
+pub(crate) mod csharp {
+    /// Deepest nesting of expressions and statements that is followed.
+    pub(crate) const MAX_DEPTH: u32 = 150;
+    /// Longest chain of left-associative operators that is followed.
+    pub(crate) const MAX_CHAIN: usize = 1000;
+}

@@ -294,7 +294,7 @@ fn languages() {
     assert_eq!(detect("untitled", Some("cuda-cpp"), ""), Some(Language::Cuda));
     assert_eq!(detect("a.cs", Some("c"), ""), Some(Language::CSharp));
     assert_eq!(detect("a.py", Some("python"), k), None);
-    assert_eq!(unit_as(Language::CSharp, "class A {}", &[]).rejects.len(), 1);
+    assert_eq!(unit_as(Language::CSharp, "class A {}", &[]).rejects.len(), 0);
 }
 
 #[test]

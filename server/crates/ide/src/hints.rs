@@ -117,7 +117,7 @@ pub fn lenses(ask: &Ask, findings: &Findings) -> Vec<Lens> {
                         Some(why) => why,
                         None => label(&view, l.id),
                     },
-                    false => "not a C file".to_owned(),
+                    false => crate::plans::not_from_c_label(view.doc),
                 };
                 (format!("Not offloaded: {why}"), ActionId::explain(&l.key))
             }

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use analysis::{LoopId, Obstacle, ObstacleKind};
 use base::CancelToken;
 use rustc_hash::FxHasher;
-use term::{Op, Storage, SymbolId, TermId};
+use term::{Op, Storage, SymbolId};
 
 use crate::cost::Cost;
 use crate::function_view::FunctionView;
@@ -34,7 +34,22 @@ pub(crate) const GENERATED: &str =
 
 /// Why loops in other languages are left alone.
 pub(crate) fn not_from_c(doc: &Doc) -> String {
+    if let Some(label) = no_kernels_yet(doc) {
+        return format!("Not yet offloaded: {label}.");
+    }
     format!("Offloading starts from C files, and this one is read as {}.", doc.language().title)
+}
+
+/// The same in a few words.
+pub(crate) fn not_from_c_label(doc: &Doc) -> String {
+    no_kernels_yet(doc).unwrap_or_else(|| "not a C file".to_owned())
+}
+
+/// Of a language that no compiler of C's family reads: what is missing is on our side.
+fn no_kernels_yet(doc: &Doc) -> Option<String> {
+    let language = doc.language();
+    let foreign = !language.kernels && !language.offloads && language.compiler.is_none();
+    foreign.then(|| format!("{} kernels are not written yet", language.title))
 }
 
 /// Why a loop that a macro (or an included file) brings is not touched: the same text stands wherever that is used.
@@ -255,14 +270,6 @@ impl FunctionView<'_> {
         self.remembered_plan(id)
     }
 
-    /// Whether the loop calls functions of the program.
-    fn calls_own(&self, id: LoopId) -> bool {
-        let body = self.body();
-        let is_own = |f: SymbolId| body.symbols[f].storage == Storage::Function && !body.library.contains(&f);
-        let is_call = |t: TermId| *body.op(t) == Op::Call && body.callee(t).is_some_and(is_own);
-        body.walk(self.of(id).term).any(is_call)
-    }
-
     /// A number for all that a plan depends on besides the function.
     pub(crate) fn surroundings(&self) -> u64 {
         *self.planning.surroundings.get_or_init(|| {
@@ -427,7 +434,7 @@ impl NoKernel {
             NoKernel::NotParallel | NoKernel::NotTried(_) | NoKernel::Cancelled => None,
             NoKernel::Generated => Some("offloaded before".to_owned()),
             NoKernel::InMacro => Some("in a macro".to_owned()),
-            NoKernel::Language => Some("not a C file".to_owned()),
+            NoKernel::Language => Some(not_from_c_label(view.doc)),
             NoKernel::Region => Some("in a parallel region".to_owned()),
             NoKernel::OwnLibrary(own) => Some(format!("own {own}")),
             NoKernel::Together(_) => Some("data between its nests".to_owned()),
@@ -483,7 +490,7 @@ fn plan_counted<R>(
 ) -> Result<R, NoKernel> {
     let mut then = Some(then);
     let why = match plan_as_it_is(view, id, site, cancel, counted, &mut then) {
-        Err(why) if written_out::may_help(&why) && view.calls_own(id) => why,
+        Err(why) if written_out::may_help(view, id, &why) => why,
         done => return done,
     };
     // a keystroke has no time for that

@@ -77,6 +77,19 @@ pub struct Said {
     /// Members of structures that are handed to functions, whole or by address: `m->cols` of `get(m, i, j)`. They stand nowhere in the
     /// text, under no root, and can be said of it: what the function does is told by them.
     pub members: Vec<TermId>,
+    /// Which variables hold the lengths of arrays: they are never negative.
+    pub lengths: Vec<ArrayLength>,
+    /// Pointers that always point to something: spans, references, the object itself.
+    pub never_null: Vec<SymbolId>,
+}
+
+/// A variable that holds the length of an array, for as long as another holds the array.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ArrayLength {
+    pub array: SymbolId,
+    /// From 0.
+    pub dimension: u32,
+    pub length: SymbolId,
 }
 
 /// What a place that was not understood may touch where it runs; besides, all that others can reach: file-scope

@@ -111,6 +111,15 @@ pub fn intrinsic(name: &str) -> Option<Intrinsic> {
     }
 }
 
+/// Whether a function of a library only computes a number: those that [`intrinsic`] knows, and others of which no more is known
+/// than that. Names with a dot are those of .NET; an array's length there never changes.
+pub fn only_computes(name: &str) -> bool {
+    name.starts_with("Math.")
+        || name.starts_with("MathF.")
+        || name == "Array.GetLength"
+        || intrinsic(name).is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -30,10 +30,11 @@ pub mod notation;
 pub mod strength;
 
 pub use body::{
-    Body, BodyBuilder, LoopParts, Origin, Reach, Reject, RejectId, RejectKind, Said, Term, TermId,
+    ArrayLength, Body, BodyBuilder, LoopParts, Origin, Reach, Reject, RejectId, RejectKind, Said, Term,
+    TermId,
 };
 pub use directives::{Clause, Combiner, Construct, Directive, Named, Sharing};
-pub use intrinsics::{intrinsic, is_correctly_rounded, Intrinsic};
+pub use intrinsics::{intrinsic, is_correctly_rounded, only_computes, Intrinsic};
 pub use layout::{AlignedForm, Layout, Member, Placing, RecordPlacing};
 pub use ops::{BinOp, Op, UnOp, F64};
 pub use paths::{Path, RowOfTable};

@@ -71,6 +71,18 @@ impl Semantics {
     /// C as `gcc -fwrapv` compiles it: sums, differences and products of signed types wrap, and nothing else changes.
     pub const WRAPPING_C: Semantics = Semantics { signed: Overflow::Wraps, ..Semantics::C };
 
+    /// C# (12.8.20, 12.10.3, 12.11; 12.4.7 for the order): integers wrap unless an expression is `checked`.
+    pub const CSHARP: Semantics = Semantics {
+        signed: Overflow::Wraps,
+        unsigned: Overflow::Wraps,
+        quotient: Overflow::Traps,
+        by_zero: Overflow::Traps,
+        shift: ShiftCount::Masked,
+        checked_bounds: true,
+        loops_end: false,
+        operands_in_order: true,
+    };
+
     /// Arithmetic where no expression says otherwise.
     pub fn arithmetic(self) -> Arithmetic {
         Arithmetic { row: self, said: None }

@@ -93,6 +93,23 @@ fn is_fresh(body: &Body, effects: &Effects<'_>, s: SymbolId) -> bool {
 
 /// Whether memory reached through `a` and through `b` (different variables) can overlap.
 pub(crate) fn aliasing(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Aliasing {
+    match is_array_and_object(body, a, b) || is_array_and_object(body, b, a) {
+        true => Aliasing::Distinct,
+        false => by_reach(body, effects, a, b),
+    }
+}
+
+/// Whether one is an array of numbers that its language keeps apart from all else, and the other an object with fields.
+fn is_array_and_object(body: &Body, a: SymbolId, b: SymbolId) -> bool {
+    let to = |s: SymbolId| body.types.element(body.symbols[s].ty).map(|e| body.types.kind(e));
+    let number = matches!(to(a), Some(TypeKind::Int(_) | TypeKind::Float(_)));
+    let object = matches!(to(b), Some(TypeKind::Record(_)));
+    // what is never null may be part of anything: a span, a reference
+    let array = body.said.lengths.iter().any(|l| l.array == a) && !body.said.never_null.contains(&a);
+    number && object && array
+}
+
+fn by_reach(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Aliasing {
     use Aliasing::{Distinct, May};
     if a == b {
         return May;

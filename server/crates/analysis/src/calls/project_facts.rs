@@ -154,6 +154,9 @@ fn unmet(e: &Expanded, c: &Condition) -> Option<Obstacle> {
         | ConditionKind::StepSign(t)
         | ConditionKind::Terminates(t)
         | ConditionKind::Trips(t)
+        | ConditionKind::NotNull(t)
+        | ConditionKind::NonZero(t)
+        | ConditionKind::NoOverflow(t)
         | ConditionKind::Bounds { access: t, .. }
         | ConditionKind::InRow { access: t, .. } => *t,
         ConditionKind::NoAlias(a, b) => {
@@ -191,6 +194,9 @@ fn condition_kind(e: &Expanded, k: &mut ConditionKind) {
         | ConditionKind::Asserted(t)
         | ConditionKind::StepSign(t)
         | ConditionKind::Trips(t)
+        | ConditionKind::NotNull(t)
+        | ConditionKind::NonZero(t)
+        | ConditionKind::NoOverflow(t)
         | ConditionKind::Terminates(t) => *t = e.home(*t),
         ConditionKind::Bounds { access, length_term, .. } => {
             *access = e.home(*access);

@@ -67,6 +67,12 @@ pub enum ConditionKind {
     Terminates(TermId),
     /// An inner loop runs as often as its bounds say: the bound is not below the first value.
     Trips(TermId),
+    /// The reference is not null: looking into it would throw.
+    NotNull(TermId),
+    /// The divisor is not 0, and no quotient is out of its type: dividing would throw.
+    NonZero(TermId),
+    /// The result of a checked operation is one of its type: else it would throw.
+    NoOverflow(TermId),
 }
 
 impl LoopFacts {
@@ -89,6 +95,14 @@ impl LoopFacts {
             return;
         }
         self.conditions.push(Condition { kind, met_by, check });
+    }
+
+    /// What could not be proved of a condition is seen when the loop runs, by no test before it.
+    pub(crate) fn weaken(&mut self, kind: &ConditionKind) {
+        match self.conditions.iter_mut().find(|c| c.kind == *kind) {
+            Some(c) => c.met_by = MetBy::RunTimeCheck,
+            None => self.note(kind.clone(), MetBy::RunTimeCheck, None),
+        }
     }
 }
 

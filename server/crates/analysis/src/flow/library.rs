@@ -34,7 +34,7 @@ const ALL_AFTER_1: u32 = !3;
 
 /// Whether a library function only computes a number from numbers. `min` and `max` are CUDA's own, and `std::`'s; C has none.
 pub(crate) fn only_computes(name: &str) -> bool {
-    term::intrinsic(name).is_some() || matches!(name, "min" | "max")
+    term::only_computes(name) || matches!(name, "min" | "max")
 }
 
 /// The effect of a library function; `None`: nothing is known.

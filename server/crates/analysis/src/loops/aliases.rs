@@ -84,6 +84,11 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[AffineAccess], s: Symb
     if !matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. }) {
         return true;
     }
+    // A whole array lies where the variable and its length say.
+    let has_length = body.said.lengths.iter().any(|l| l.array == s);
+    if has_length && !model.effects.writes_in(model.root).contains(&s) {
+        return true;
+    }
     // Rows lie wherever they lie, each in a stretch of its own.
     let is_table = model.objects.tables.contains(&s);
     let mut mine = accesses.iter().filter(|a| a.base == s);

@@ -9,6 +9,9 @@ use crate::{ConditionKind, Expr, LoopFacts, MetBy, Obstacle, ObstacleKind, Pred}
 
 pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts) {
     let obligations = std::mem::take(&mut reading.obligations);
+    for (kind, met_by) in std::mem::take(&mut reading.exceptions) {
+        facts.note(kind, met_by, None);
+    }
     let model = &mut reading.model;
     let (mut flat, mut rest): (Vec<Obligation>, Vec<Obligation>) =
         obligations.into_iter().partition(|o| o.poly.vars().all(|v| model.is_param(v)));
@@ -30,8 +33,11 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
             (unproved, _) => *unproved = None,
         }
         let is_param = |v: Var| model.is_param(v);
-        let needs = known
-            .sufficient(&o.poly, &o.domain, &is_param, &budget)
+        let found = known.sufficient(&o.poly, &o.domain, &is_param, &budget);
+        // a value of which only bounds are known may be inside them all the same
+        let is_exact = |v: Var| matches!(model.vars.kind(v), VarKind::Iter(_)) || model.is_param(v);
+        let is_open = found.is_none() || !o.domain.exact || !o.poly.vars().all(is_exact);
+        let needs = found
             // A test that always fails would only hide that the answer is not known; so would one that only a loop of
             // one iteration passes.
             .filter(|ps| ps.iter().all(|p| p.as_constant().is_none_or(|c| c >= 0)))
@@ -51,6 +57,10 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
             }
             Some(_) => facts.note(kind, MetBy::Proof, None),
             None if model.takes_box(&o.kind) => {}
+            // that nothing is thrown can be seen while the loop runs on copies
+            None if is_open && model.body.semantics.checked_bounds && is_test_of_bounds(&o.kind) => {
+                facts.weaken(&kind);
+            }
             None => {
                 let term = condition_term(&o.kind);
                 facts.obstacles.push(Obstacle { kind: ObstacleKind::NeedsPromise(kind), term });
@@ -75,6 +85,10 @@ fn fails_when_it_matters(model: &Model<'_>, p: &Poly, known: &[crate::algebra::p
         &more,
         &model.budget,
     )
+}
+
+fn is_test_of_bounds(need: &Need) -> bool {
+    matches!(need, Need::Bounds { .. })
 }
 
 fn condition_kind(need: &Need) -> ConditionKind {

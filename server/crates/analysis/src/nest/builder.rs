@@ -21,7 +21,7 @@ use crate::nest::promises::Promises;
 use crate::nest::statements::Executed;
 use crate::nest::vars::Vars;
 use crate::nest::{loaded, AffineAccess, Length, Model, ModelLoop, Obligation, Reading};
-use crate::{Control, Obstacle, ObstacleKind, Param, Program};
+use crate::{ConditionKind, Control, MetBy, Obstacle, ObstacleKind, Param, Program};
 
 /// A place in memory or a variable.
 #[derive(Clone, Debug)]
@@ -64,6 +64,7 @@ pub(super) struct Builder<'a> {
     /// See [`Reading`].
     pub(super) obligations: Vec<Obligation>,
     pub(super) obstacles: Vec<Obstacle>,
+    pub(super) exceptions: Vec<(ConditionKind, MetBy)>,
 
     /// Variables at the statement that is being read: their values, and what they point to. `None`: nothing is known any more.
     pub(super) env: FxHashMap<SymbolId, Option<Pieces>>,
@@ -150,7 +151,9 @@ pub(crate) fn read<'a>(
     m.read_paths(around);
     m.read_promises();
     m.root_loop(root_control);
+    m.read_exceptions(around);
     m.type_ranges();
+    m.length_ranges();
     m.settle_loads();
     m.delinearize();
     m.note_limit(crate::Work::Model);
@@ -182,6 +185,7 @@ impl<'a> Builder<'a> {
             budget: budget.clone(),
             obligations: Vec::new(),
             obstacles: Vec::new(),
+            exceptions: Vec::new(),
             env: FxHashMap::default(),
             pointers: FxHashMap::default(),
             dom: Domain::always(),
@@ -216,7 +220,12 @@ impl<'a> Builder<'a> {
             inductions: self.inductions,
             budget: self.budget,
         };
-        Reading { model, obligations: self.obligations, obstacles: self.obstacles }
+        Reading {
+            model,
+            obligations: self.obligations,
+            obstacles: self.obstacles,
+            exceptions: self.exceptions,
+        }
     }
 
     /// Takes steps; whether there are any.

@@ -40,9 +40,6 @@ impl Builder<'_> {
     /// Records what a call may do; its value where that is known to be fixed.
     pub(super) fn visit_call(&mut self, t: TermId) -> Option<Pieces> {
         let body = self.body;
-        if body.asserted(t).is_some_and(|holds| self.assert(t, holds)) {
-            return None;
-        }
         let args = body.args(t);
         let called = match call(body, self.program, t) {
             Ok(c) => c,
@@ -142,7 +139,7 @@ impl Builder<'_> {
 
     /// Takes for granted what an `assert` says, to be proved or tested before the loop; `false` where it cannot be: it compares what is
     /// no sum of indices, or one of several things may hold.
-    fn assert(&mut self, t: TermId, holds: TermId) -> bool {
+    pub(super) fn assert(&mut self, t: TermId, holds: TermId) -> bool {
         if self.effects.writes_in(holds).iter().next().is_some() {
             return false;
         }

@@ -10,6 +10,7 @@ mod builder;
 mod calls;
 mod context;
 mod entry;
+mod exceptions;
 mod flatten;
 mod inductions;
 mod lengths;
@@ -49,7 +50,7 @@ use crate::algebra::bounds::Known;
 use crate::algebra::poly::{Domain, Poly, Var};
 use crate::flow::effects::Effects;
 use crate::flow::parts::Inside;
-use crate::{Control, Obstacle};
+use crate::{ConditionKind, Control, MetBy, Obstacle};
 
 /// A loop of the model; number 0 is the root.
 #[derive(Clone, Debug)]
@@ -148,6 +149,8 @@ pub(crate) struct Reading<'a> {
     pub obligations: Vec<Obligation>,
     /// What cannot be read: then the model is of no use.
     pub obstacles: Vec<Obstacle>,
+    /// What may throw (see `exceptions`): subscripts among it are obligations, too.
+    pub exceptions: Vec<(ConditionKind, MetBy)>,
 }
 
 /// See the module's text. Made by [`read`]; from then on it only learns which of its obligations are met.

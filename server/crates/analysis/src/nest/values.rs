@@ -78,7 +78,9 @@ impl Builder<'_> {
         let small = self.body.walk(init).take(40).count() < 40;
         let exact = self.body.walk(init).all(|x| {
             let (k, arithmetic) = (self.body.types.as_int(self.body.ty(x)), self.body.arithmetic(x));
-            k.is_some_and(|k| arithmetic.is_exact(k) && k.bits() <= kind.bits())
+            // a variable or number is itself, whatever sums do
+            let leaf = matches!(self.body.op(x), Op::Sym(_) | Op::Int(_));
+            k.is_some_and(|k| (leaf && k.signed() || arithmetic.is_exact(k)) && k.bits() <= kind.bits())
         }) && kind.signed();
         if !plain || !small || !exact {
             return None;
@@ -250,6 +252,7 @@ impl Builder<'_> {
             Op::Compound(op) => self.compound(op, t),
             Op::Step { delta, prefix } => self.step(delta as i128, prefix, t),
 
+            Op::Call if body.asserted(t).is_some_and(|holds| self.assert(t, holds)) => None,
             Op::Call => self.visit_call(t),
             // What a call was replaced by.
             Op::List => {

@@ -1,12 +1,38 @@
-//! C#: its documents are recognised, and refused with a reason until they are lowered.
+//! C#: documents are parsed whole by tree-sitter, and each member with a body (method, accessor, constructor, operator, the
+//! statements of a program without a `Main`) becomes an item and a [`term::Body`] of its own.
+//!
+//! Terms say what C# says in the words that all languages share. Every conversion that C# makes is a `Cast`; a variable of
+//! array type is a pointer with hidden variables beside it that hold its lengths ([`term::Said::lengths`]), so that `a.Length`
+//! is a plain variable; fields that a method only reads are parameters of it. Accesses are plain subscripts: that one outside
+//! the array throws is said by the row's semantics ([`term::Semantics::CSHARP`]).
+//!
+//! Deliberately absent: what any loop may do, inference of types across files, and generics beyond their being there. What is
+//! not followed is a gap with its reason.
+
+mod access;
+mod arrays;
+mod calls;
+mod conversions;
+mod expr;
+mod fields;
+mod gaps;
+mod items;
+mod literal;
+mod loops;
+mod member;
+mod names;
+mod operators;
+mod outline;
+mod read;
+mod stmt;
+mod types;
 
 use std::sync::Arc;
 
-use base::{CancelToken, Span};
-use term::{Reach, Reject, RejectKind};
+use base::CancelToken;
 
 use crate::language::{Claims, Comments, FrontEnd, Row};
-use crate::{Options, Unit};
+use crate::{Edit, Options, Unit};
 
 /// C#.
 pub(crate) static ROW: Row = Row {
@@ -15,7 +41,7 @@ pub(crate) static ROW: Row = Row {
     files: Claims { always: &["cs"], by_text: &[] },
     ids: Claims { always: &["csharp", "c-sharp", "cs"], by_text: &[] },
     extension: "cs",
-    comments: Comments { line: "//", block: Some(("/*", "*/")) },
+    comments: COMMENTS,
     kernels: false,
     offloads: false,
     linked: &[],
@@ -24,31 +50,31 @@ pub(crate) static ROW: Row = Row {
     front: &CSharp,
 };
 
+const COMMENTS: Comments = Comments { line: "//", block: Some(("/*", "*/")) };
+
 struct CSharp;
 
 impl FrontEnd for CSharp {
-    type Read = ();
-    type Memo = ();
+    type Read = read::Read;
+    type Memo = items::Memo;
 
-    fn read(&self, _text: &str) {}
-    /// Any such word: nothing tells comments apart yet.
+    fn read(&self, text: &str) -> read::Read {
+        read::read(text)
+    }
+    /// What changed is found by comparing the texts, so that a wrong edit cannot give a wrong answer.
+    fn reread(&self, earlier: (&str, &read::Read), _edits: &[Edit], text: &str) -> read::Read {
+        read::reread(earlier, text)
+    }
     fn first_loop(&self, text: &str) -> Option<usize> {
-        let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-        let word = words.find(|w| matches!(*w, "for" | "while" | "do" | "foreach"))?;
-        Some(word.as_ptr() as usize - text.as_ptr() as usize)
+        read::first_loop(text)
     }
     fn lower(
         &self,
-        (text, ()): (&Arc<str>, &()),
+        source: (&Arc<str>, &read::Read),
         _options: &Options,
-        _memory: (&mut (), &CancelToken),
+        memory: (&mut items::Memo, &CancelToken),
         unit: &mut Unit,
     ) {
-        unit.rejects.push(Reject {
-            kind: RejectKind::Unsupported,
-            reason: "C# is not lowered yet".into(),
-            span: Span::new(0, text.len()),
-            reach: Reach::Anything,
-        });
+        items::lower(source, memory, unit);
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use analysis::LoopId;
 use base::{Budget, CancelToken};
+use term::{Op, Storage, SymbolId, TermId};
 
 use super::{plan_as_it_is, NoKernel, OffloadSite, Spent};
 use crate::function_view::FunctionView;
@@ -33,9 +34,12 @@ pub(super) fn with_calls_written_out<R, F: FnOnce(&codegen::Plan, &FunctionView)
     plan_as_it_is(&view, id, site, cancel, counted, then).ok()
 }
 
-/// Whether calls stand against a kernel, or may.
-pub(super) fn may_help(why: &NoKernel) -> bool {
-    matches!(why, NoKernel::Obstacle(..) | NoKernel::Refused(_))
+/// Whether calls of the program's functions stand against a kernel, or may.
+pub(super) fn may_help(view: &FunctionView, id: LoopId, why: &NoKernel) -> bool {
+    let body = view.body();
+    let is_own = |f: SymbolId| body.symbols[f].storage == Storage::Function && !body.library.contains(&f);
+    let is_call = |t: TermId| *body.op(t) == Op::Call && body.callee(t).is_some_and(is_own);
+    matches!(why, NoKernel::Obstacle(..) | NoKernel::Refused(_)) && body.walk(view.of(id).term).any(is_call)
 }
 
 /// What is said where there is no time to find out.

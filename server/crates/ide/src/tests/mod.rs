@@ -5,6 +5,7 @@ mod actions;
 mod asks;
 mod costs;
 mod cpp;
+mod csharp;
 mod hover;
 mod incremental;
 mod kernel_hovers;

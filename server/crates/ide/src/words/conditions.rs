@@ -38,33 +38,8 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             };
             ("no-wrap", text, sentence)
         }
-        ConditionKind::Bounds { access, length_term, length } => {
-            let subscript = match view.body().args(*access) {
-                [_, subscript, ..] => view.text(*subscript),
-                _ => view.text(*access),
-            };
-            let length = match (length_term, length) {
-                (Some(term), _) => view.text(*term),
-                (None, Some(n)) => n.to_string(),
-                (None, None) => "length".to_owned(),
-            };
-            let text = format!("0<={subscript}<{length}");
-            let sentence = format!("`{subscript}` is never outside its dimension of length `{length}`");
-            ("bounds", text, sentence)
-        }
-        ConditionKind::InRow { access, stride } => {
-            let (called, stride) = (callee(view, *access), view.text(*stride));
-            let access = called.clone().map_or_else(|| view.text(*access), |f| format!("{f}(…)"));
-            let sentence = match access == stride {
-                _ if called.is_some() => {
-                    format!("rows do not overlap: what `{access}` touches stays below `{stride}` in its row")
-                }
-                // the length of the row has no words of its own there
-                true => format!("rows do not overlap: the column that `{access}` uses stays in its row"),
-                false => format!("rows do not overlap: the column in `{access}` stays below `{stride}`"),
-            };
-            ("in-row", format!("{access},{stride}"), sentence)
-        }
+        ConditionKind::Bounds { access, length_term, length } => bounds(view, *access, *length_term, *length),
+        ConditionKind::InRow { access, stride } => in_row(view, *access, *stride),
         ConditionKind::Injective(term) => {
             let text = view.text(*term);
             let sentence = format!("no two elements of `{text}` that the loop reads are equal");
@@ -104,16 +79,7 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             let sentence = format!("`{op}` on {name} is regrouped, so the last bits may differ");
             ("reassociate", format!("{name} {op}"), sentence)
         }
-        ConditionKind::Asserted(term) => {
-            let line = view.line(*term);
-            let holds = view.body().asserted(*term).map(|c| view.text(c));
-            let sentence = match (&holds, callee(view, *term)) {
-                (Some(c), _) => format!("what is asserted on line {line} holds: `{c}`"),
-                (None, Some(f)) => format!("what `{f}`, called on line {line}, asserts holds"),
-                (None, None) => format!("what is asserted on line {line} holds"),
-            };
-            ("asserted", holds.unwrap_or_else(|| format!("line {line}")), sentence)
-        }
+        ConditionKind::Asserted(term) => asserted(view, *term),
         ConditionKind::StepSign(term) => {
             let text = view.text(*term);
             let sentence = format!("the step `{text}` has the sign that the comparison needs");
@@ -124,6 +90,9 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             let sentence = format!("the bound of the loop on line {line} is not below its first value");
             ("trips", format!("line {line}"), sentence)
         }
+        ConditionKind::NotNull(_) | ConditionKind::NonZero(_) | ConditionKind::NoOverflow(_) => {
+            not_thrown(view, kind)
+        }
         ConditionKind::Terminates(term) => {
             let text = view.text(*term);
             let sentence = format!("the loop ends: the index meets `{text}`");
@@ -131,4 +100,84 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
         }
     };
     Condition { kind, text: format!("{kind}({argument})"), sentence }
+}
+
+/// A subscript inside its dimension.
+fn bounds(
+    view: &FunctionView,
+    access: TermId,
+    length_term: Option<TermId>,
+    length: Option<u64>,
+) -> (&'static str, String, String) {
+    let subscript = match view.body().args(access) {
+        [_, subscript, ..] => view.text(*subscript),
+        _ => view.text(access),
+    };
+    let length = match (length_term, length) {
+        (Some(term), _) => length_text(view, term),
+        (None, Some(n)) => n.to_string(),
+        (None, None) => match view.body().args(access) {
+            [array, ..] => format!("{}.Length", view.text(*array)),
+            _ => "length".to_owned(),
+        },
+    };
+    let text = format!("0<={subscript}<{length}");
+    let sentence = format!("`{subscript}` is never outside its dimension of length `{length}`");
+    ("bounds", text, sentence)
+}
+
+/// What must not be thrown.
+fn not_thrown(view: &FunctionView, kind: &ConditionKind) -> (&'static str, String, String) {
+    match kind {
+        ConditionKind::NotNull(term) => {
+            let text = view.text(*term);
+            let sentence = format!("`{text}` is not null");
+            ("not-null", text, sentence)
+        }
+        ConditionKind::NonZero(term) => {
+            let text = view.text(*term);
+            let sentence = format!("no division by `{text}` throws");
+            ("non-zero", text, sentence)
+        }
+        ConditionKind::NoOverflow(term) => {
+            let text = view.text(*term);
+            let sentence = format!("`{text}`, which is checked, does not overflow");
+            ("no-overflow", text, sentence)
+        }
+        _ => ("", String::new(), String::new()),
+    }
+}
+
+/// The length of an array, by the name that it has where no text of its own names it.
+fn length_text(view: &FunctionView, term: TermId) -> String {
+    let body = view.body();
+    match body.as_symbol(term) {
+        Some(s) if body.said.lengths.iter().any(|l| l.length == s) => view.symbol(s).to_owned(),
+        _ => view.text(term),
+    }
+}
+
+fn in_row(view: &FunctionView, access: TermId, stride: TermId) -> (&'static str, String, String) {
+    let (called, stride) = (callee(view, access), view.text(stride));
+    let access = called.clone().map_or_else(|| view.text(access), |f| format!("{f}(…)"));
+    let sentence = match access == stride {
+        _ if called.is_some() => {
+            format!("rows do not overlap: what `{access}` touches stays below `{stride}` in its row")
+        }
+        // the length of the row has no words of its own there
+        true => format!("rows do not overlap: the column that `{access}` uses stays in its row"),
+        false => format!("rows do not overlap: the column in `{access}` stays below `{stride}`"),
+    };
+    ("in-row", format!("{access},{stride}"), sentence)
+}
+
+fn asserted(view: &FunctionView, term: TermId) -> (&'static str, String, String) {
+    let line = view.line(term);
+    let holds = view.body().asserted(term).map(|c| view.text(c));
+    let sentence = match (&holds, callee(view, term)) {
+        (Some(c), _) => format!("what is asserted on line {line} holds: `{c}`"),
+        (None, Some(f)) => format!("what `{f}`, called on line {line}, asserts holds"),
+        (None, None) => format!("what is asserted on line {line} holds"),
+    };
+    ("asserted", holds.unwrap_or_else(|| format!("line {line}")), sentence)
 }

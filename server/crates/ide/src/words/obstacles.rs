@@ -531,6 +531,7 @@ fn call(view: &FunctionView, function: &str, why: TroubleKind, name: &str, line:
 /// `break`, `return`, `goto`.
 fn exit_word(view: &FunctionView, obstacle: &Obstacle) -> &'static str {
     match view.body().op(obstacle.term) {
+        Op::Return if view.text(obstacle.term).starts_with("throw") => "throw",
         Op::Return => "return",
         Op::Goto(_) | Op::Label(_) => "goto",
         Op::Call => "a call",

@@ -225,7 +225,11 @@ impl Host<'_> {
             ConditionKind::StepSign(t) => format!("{} has the sign the comparison needs", q(*t)),
             ConditionKind::Terminates(_) => "the loop ends".to_string(),
             ConditionKind::Trips(_) => "an inner loop runs as often as its bounds say".to_string(),
-            ConditionKind::NoAlias(..)
+            // of languages that are not printed here
+            ConditionKind::NotNull(_)
+            | ConditionKind::NonZero(_)
+            | ConditionKind::NoOverflow(_)
+            | ConditionKind::NoAlias(..)
             | ConditionKind::DistinctRows(_)
             | ConditionKind::Pure(_)
             | ConditionKind::Reassociate(..) => String::new(),

@@ -1,0 +1,355 @@
+//! Calls: the mathematical functions of the library, static methods of the document, and others, of which nothing is known.
+
+use std::sync::Arc;
+
+use term::{BinOp, FloatKind, IntKind, Op, Storage, TermId, TypeKind};
+use tree_sitter::Node;
+
+use super::member::{Lower, Value};
+use super::outline::Method;
+use super::read::{children, walk};
+use super::types::Ty;
+
+/// Functions of one floating argument, as `Math` and `MathF` have them.
+const ONE: [&str; 20] = [
+    "Sqrt", "Cbrt", "Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Tanh", "Asinh", "Acosh",
+    "Atanh", "Exp", "Log", "Log2", "Log10", "Floor", "Ceiling",
+];
+/// Likewise, of which `Math` has some for other types, too.
+const ONE_MORE: [&str; 3] = ["Truncate", "Round", "Abs"];
+const TWO: [&str; 6] = ["Pow", "Atan2", "IEEERemainder", "Max", "Min", "CopySign"];
+
+impl<'a> Lower<'a> {
+    pub(super) fn call(&mut self, node: Node<'a>) -> Value {
+        let (Some(function), Some(list)) =
+            (node.child_by_field_name("function"), node.child_by_field_name("arguments"))
+        else {
+            return self.unknown("a part of this expression is missing", node);
+        };
+        let arguments = children(list);
+        // what is named or goes by reference is no plain value
+        let plain = |a: &Node<'a>| a.child_by_field_name("name").is_none() && children(*a).len() == 1;
+        let by_ref =
+            |this: &Self, a: &Node<'a>| ["ref ", "out ", "in "].iter().any(|m| this.text(*a).starts_with(m));
+        let values: Vec<Node<'a>> = arguments.iter().filter_map(|a| children(*a).last().copied()).collect();
+        let all_plain =
+            arguments.iter().all(|a| plain(a) && !by_ref(self, a)) && values.len() == arguments.len();
+        let inside = |kinds: &[&str]| {
+            let mut found = false;
+            walk(list, |n| {
+                found |= kinds.contains(&n.kind());
+                !found
+            });
+            found
+        };
+        if function.kind() == "member_access_expression" {
+            let base = function.child_by_field_name("expression");
+            let name = function.child_by_field_name("name").map_or("", |n| self.text(n));
+            if let (Some(base), true) = (base, all_plain) {
+                let of = self.text(base);
+                let library = self.is_library(of);
+                if let (Some(kind), true) = (library, !values.is_empty()) {
+                    if let Some(v) = self.mathematics(kind, name, &values, node) {
+                        return v;
+                    }
+                }
+                if let Some(v) = self.of_array(base, name, &values, node) {
+                    return v;
+                }
+            }
+        }
+        if all_plain && !inside(&["lambda_expression", "anonymous_method_expression", "query_expression"]) {
+            if let Some(v) = self.own_method(function, &values, node) {
+                return v;
+            }
+            return self.foreign(function, &values, node);
+        }
+        let reason = match inside(&["lambda_expression", "anonymous_method_expression"]) {
+            true => "when a lambda runs is not followed",
+            false => "this call is not followed",
+        };
+        self.unknown(reason, node)
+    }
+
+    /// Whether a name means the library's `Math` (double) or `MathF` (float).
+    fn is_library(&self, of: &str) -> Option<FloatKind> {
+        let kind = match of.strip_prefix("System.").unwrap_or(of) {
+            "Math" => FloatKind::F64,
+            "MathF" => FloatKind::F32,
+            _ => return None,
+        };
+        let own = self.outline.types.contains_key(of) || self.lookup(of).is_some() || self.is_field(of);
+        (!own).then_some(kind)
+    }
+
+    fn mathematics(
+        &mut self,
+        kind: FloatKind,
+        name: &str,
+        values: &[Node<'a>],
+        node: Node<'a>,
+    ) -> Option<Value> {
+        let known = match values.len() {
+            1 => ONE.contains(&name) || ONE_MORE.contains(&name),
+            2 => TWO.contains(&name),
+            _ => false,
+        };
+        if !known || (name == "IEEERemainder" && kind == FloatKind::F32) {
+            return None;
+        }
+        let mut args: Vec<Value> = values.iter().map(|v| self.expr(*v)).collect();
+        if !args.iter().all(|a| a.ty.is_number()) {
+            let parts: Vec<TermId> = args.iter().map(|a| a.t).collect();
+            let mut v = self.unknown("numbers of these types are not followed", node);
+            let mut term = self.b.get(v.t).clone();
+            term.args = term.args.iter().copied().chain(parts).collect();
+            self.b.set(v.t, term);
+            v.lengths.clear();
+            return Some(v);
+        }
+        let whole = args.iter().all(|a| a.ty.as_int().is_some());
+        let single = args.iter().all(|a| !matches!(a.ty, Ty::Float(FloatKind::F64)));
+        let ty = match (name, kind) {
+            ("Abs", FloatKind::F64) if whole => {
+                let k = args[0].ty.as_int()?;
+                // `short` and `sbyte` throw at their own ends
+                let ty = Ty::Int(k).clone();
+                let (IntKind::Int | IntKind::Long) = k else {
+                    return Some(self.unknown("`Abs` of this type is not followed", node));
+                };
+                ty
+            }
+            ("Max" | "Min", FloatKind::F64) if whole => self.common(&args[0], &args[1])?,
+            ("Abs" | "Max" | "Min", FloatKind::F64) if single => Ty::Float(FloatKind::F32),
+            _ => Ty::Float(kind),
+        };
+        args = args.into_iter().map(|a| self.convert(a, &ty)).collect();
+        if let (Ty::Int(_), "Max" | "Min") = (&ty, name) {
+            return Some(self.extreme(name, args, values, ty, node));
+        }
+        let of = match ty {
+            Ty::Float(FloatKind::F32) => "MathF",
+            _ => "Math",
+        };
+        let name = match ty {
+            Ty::Int(_) => "Math.Abs".to_owned(),
+            _ => format!("{of}.{name}"),
+        };
+        Some(self.computed(&name, args, ty, node))
+    }
+
+    /// `a < b ? a : b` of whole numbers.
+    fn extreme(&mut self, name: &str, args: Vec<Value>, nodes: &[Node<'a>], ty: Ty, node: Node<'a>) -> Value {
+        let plain = nodes.iter().all(|n| {
+            let mut plain = true;
+            walk(*n, |x| {
+                plain &= !matches!(
+                    x.kind(),
+                    "invocation_expression"
+                        | "assignment_expression"
+                        | "postfix_unary_expression"
+                        | "element_access_expression"
+                ) && !(x.kind() == "prefix_unary_expression"
+                    && (self.text(x).starts_with("++") || self.text(x).starts_with("--")));
+                plain
+            });
+            plain
+        });
+        if !plain {
+            return self.computed(&format!("Math.{name}"), args, ty, node);
+        }
+        let again: Vec<Value> = nodes
+            .iter()
+            .map(|n| {
+                let v = self.expr(*n);
+                self.convert(v, &ty)
+            })
+            .collect();
+        let op = if name == "Min" { BinOp::Lt } else { BinOp::Gt };
+        let condition = self.plain(op, args[0].t, args[1].t, &Ty::BOOL, node);
+        let repr = self.repr(&ty);
+        let t = self.term(Op::Select, [condition, again[0].t, again[1].t], repr, node);
+        self.value(t, ty)
+    }
+
+    /// `a.GetLength(0)`, `a.AsSpan()`
+    fn of_array(&mut self, base: Node<'a>, name: &str, values: &[Node<'a>], node: Node<'a>) -> Option<Value> {
+        if !matches!(
+            (name, values.len()),
+            ("GetLength" | "GetUpperBound" | "GetLowerBound", 1) | ("AsSpan", 0)
+        ) {
+            return None;
+        }
+        let named = base.kind() == "identifier" && self.lookup(self.text(base)).is_some();
+        if !named && !self.is_field(self.text(base)) {
+            return None;
+        }
+        let v = self.expr(base);
+        let Some((of, rank)) = v.ty.elements().map(|(of, rank)| (of.clone(), rank)) else {
+            return Some(self.unknown("this call is not followed", node));
+        };
+        if name == "AsSpan" {
+            return Some(match &v.ty {
+                Ty::Array(_, 1) => Value { ty: Ty::Span(of), ..v },
+                _ => self.unknown("this call is not followed", node),
+            });
+        }
+        let k = self.expr(values[0]);
+        let k = self.constant(k.t).and_then(|k| usize::try_from(k).ok()).filter(|k| *k < rank);
+        let Some(k) = k else { return Some(self.unknown("this dimension is not followed", node)) };
+        if name == "GetLowerBound" {
+            return Some(self.number(0, Ty::INT, node));
+        }
+        let t = match v.lengths.get(k) {
+            Some(&length) => {
+                let int = self.b.types.int(IntKind::Int);
+                self.term(Op::Sym(length), [], int, node)
+            }
+            None => self.length_call(v.t, k, node),
+        };
+        let t = match name {
+            "GetUpperBound" => {
+                let one = self.number(1, Ty::INT, node);
+                self.plain(BinOp::Sub, t, one.t, &Ty::INT, node)
+            }
+            _ => t,
+        };
+        Some(self.value(t, Ty::INT))
+    }
+
+    /// The one static method of the document that a call means.
+    fn own_method(&mut self, function: Node<'a>, values: &[Node<'a>], node: Node<'a>) -> Option<Value> {
+        let (of, name): (Arc<str>, &str) = match function.kind() {
+            "identifier" => (self.member.of.clone()?, self.text(function)),
+            "member_access_expression" => {
+                let base = function.child_by_field_name("expression").filter(|b| b.kind() == "identifier")?;
+                let of = self.text(base);
+                if self.lookup(of).is_some() || self.is_field(of) {
+                    return None;
+                }
+                (of.into(), function.child_by_field_name("name").map(|n| self.text(n))?)
+            }
+            _ => return None,
+        };
+        if self.lookup(name).is_some() && function.kind() == "identifier" {
+            return None;
+        }
+        let ty = self.outline.types.get(&of)?;
+        let certain = !self.outline.uncertain.contains(&of)
+            && !ty.is_partial
+            && ty.parameters.is_empty()
+            && ty.kind != "interface"
+            && !ty.has_static_constructor;
+        let mut found = ty.methods.iter().filter(|m| *m.name == *name);
+        let method = found.next().filter(|_| found.next().is_none())?;
+        let fits = method.is_static
+            && !method.is_open
+            && !method.is_generic
+            && method.is_plain
+            && method.parameters.len() == values.len();
+        if !certain || !fits {
+            return None;
+        }
+        let method = method.clone();
+        self.is_open = true;
+        self.resolved(&format!("{of}.{name}"), &method, values, node)
+    }
+
+    fn resolved(
+        &mut self,
+        name: &str,
+        method: &Method,
+        values: &[Node<'a>],
+        node: Node<'a>,
+    ) -> Option<Value> {
+        let types: Vec<Ty> = method.parameters.iter().map(|p| self.type_of_text(p)).collect();
+        let known = |t: &Ty| matches!(t, Ty::Int(_) | Ty::Float(_) | Ty::Array(_, 1) | Ty::Span(_));
+        let returns = self.type_of_text(&method.returns);
+        if !types.iter().all(known) || !matches!(returns, Ty::Void | Ty::Int(_) | Ty::Float(_)) {
+            return None;
+        }
+        let mut args = Vec::new();
+        let mut params = Vec::new();
+        for (value, ty) in values.iter().zip(&types) {
+            let v = self.expr(*value);
+            let lengths = v.lengths.clone();
+            let v = self.convert(v, ty);
+            params.push(self.repr(ty));
+            args.push(v.t);
+            for k in 0..ty.elements().map_or(0, |(_, rank)| rank) {
+                let int = self.b.types.int(IntKind::Int);
+                params.push(int);
+                let t = match lengths.get(k) {
+                    Some(&length) => self.use_of(length, *value),
+                    None => {
+                        let again = self.expr(*value);
+                        self.length_call(again.t, k, *value)
+                    }
+                };
+                args.push(t);
+            }
+        }
+        let ret = self.repr(&returns);
+        let fty = self.b.types.plain(TypeKind::Function { ret, params, variadic: false });
+        let function = match self.outside.get(name) {
+            Some(&f) => f,
+            None => {
+                let f = self.symbol(name, fty, Storage::Function, None);
+                self.outside.insert(name.into(), f);
+                f
+            }
+        };
+        let callee = self.term(Op::Sym(function), [], fty, node);
+        let all: Vec<TermId> = [callee].into_iter().chain(args).collect();
+        let t = self.term(Op::Call, all, ret, node);
+        Some(self.value(t, returns))
+    }
+
+    /// A call of which nothing is known.
+    fn foreign(&mut self, function: Node<'a>, values: &[Node<'a>], node: Node<'a>) -> Value {
+        let mut args: Vec<Value> = Vec::new();
+        let base = function
+            .child_by_field_name("expression")
+            .filter(|_| function.kind() == "member_access_expression");
+        let named = self.text(function);
+        // a receiver that is a value and no type
+        if let Some(base) = base {
+            let known = base.kind() == "identifier"
+                && (self.lookup(self.text(base)).is_some() || self.is_field(self.text(base)));
+            if known || !matches!(base.kind(), "identifier" | "predefined_type" | "member_access_expression")
+            {
+                let v = self.expr(base);
+                args.push(v);
+            }
+        }
+        for value in values {
+            let v = self.expr(*value);
+            args.push(v);
+        }
+        let simple =
+            |v: &Value| matches!(&v.ty, Ty::Int(_) | Ty::Float(_)) || v.ty == Ty::Unknown("string".into());
+        let prints = named.starts_with("Console.Write") && !self.outline.types.contains_key("Console");
+        self.is_open |= !(prints && args.iter().all(simple));
+        let ret = self.opaque("?");
+        // no name of C's library has a dot
+        let name = if named.contains('.') { named.to_owned() } else { format!("{named}(…)") };
+        let name = match name.chars().count() > 60 || name.contains('\n') {
+            true => "a method".to_owned(),
+            false => name,
+        };
+        let fty = self.b.types.plain(TypeKind::Function { ret, params: Vec::new(), variadic: true });
+        let key = format!("call {name}");
+        let symbol = match self.outside.get(key.as_str()) {
+            Some(&f) => f,
+            None => {
+                let f = self.symbol(&name, fty, Storage::Function, None);
+                self.outside.insert(key.into(), f);
+                f
+            }
+        };
+        let callee = self.term(Op::Sym(symbol), [], fty, function);
+        let all: Vec<TermId> = [callee].into_iter().chain(args.iter().map(|a| a.t)).collect();
+        let t = self.term(Op::Call, all, ret, node);
+        self.value(t, Ty::unknown())
+    }
+}

@@ -1,0 +1,113 @@
+//! What names mean.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+use term::SymbolId;
+use tree_sitter::Node;
+
+use super::member::{Lower, Member};
+use super::read::{children, walk};
+use super::types::Ty;
+
+/// A variable.
+#[derive(Clone)]
+pub(super) struct Var {
+    pub symbol: SymbolId,
+    pub ty: Ty,
+    /// Of an array: the variables with its lengths.
+    pub lengths: Vec<SymbolId>,
+    /// The symbol is a pointer to it.
+    pub by_ref: bool,
+}
+
+/// What a name stands for.
+#[derive(Clone)]
+pub(super) enum Entity {
+    Var(Var),
+    /// A whole number.
+    Constant(i128, Ty),
+    /// Nothing that could be relied on, with the reason.
+    Unknown(Arc<str>),
+}
+
+impl Lower<'_> {
+    pub(super) fn declare(&mut self, name: &str, entity: Entity) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.into(), entity);
+        }
+    }
+
+    /// A local name.
+    pub(super) fn lookup(&self, name: &str) -> Option<&Entity> {
+        self.scopes.iter().rev().find_map(|s| s.get(name))
+    }
+
+    /// The variables whose names stand in a node's text.
+    pub(super) fn names_in(&mut self, node: Node<'_>) -> Vec<SymbolId> {
+        let mut words: Vec<&str> = Vec::new();
+        walk(node, |n| {
+            if n.kind() == "identifier" {
+                words.push(self.text(n));
+            }
+            true
+        });
+        let mut out = Vec::new();
+        for word in words {
+            let var = match self.lookup(word) {
+                Some(Entity::Var(v)) => Some(v.clone()),
+                _ => self.promoted.get(word).cloned(),
+            };
+            for s in var.into_iter().flat_map(|v| [v.symbol].into_iter().chain(v.lengths)) {
+                if !out.contains(&s) {
+                    out.push(s);
+                }
+            }
+        }
+        out
+    }
+}
+
+/// The names that a member sets: by assignment, by a step, as `ref` and `out`.
+pub(super) fn assigned<'t>(member: &Member<'_>, text: &'t str) -> FxHashSet<&'t str> {
+    let mut out = FxHashSet::default();
+    for &body in &member.bodies {
+        walk(body, |node| {
+            let word = |n: Node<'_>| text.get(n.byte_range()).unwrap_or("");
+            match node.kind() {
+                "assignment_expression" => {
+                    targets(node.child_by_field_name("left"), text, &mut out);
+                }
+                "prefix_unary_expression" | "postfix_unary_expression"
+                    if word(node).starts_with("++")
+                        || word(node).starts_with("--")
+                        || word(node).ends_with("++")
+                        || word(node).ends_with("--") =>
+                {
+                    targets(children(node).first().copied(), text, &mut out);
+                }
+                "argument" if ["ref", "out", "in"].iter().any(|m| word(node).starts_with(m)) => {
+                    targets(children(node).last().copied(), text, &mut out);
+                }
+                "ref_expression" => targets(children(node).first().copied(), text, &mut out),
+                "foreach_statement" => targets(node.child_by_field_name("left"), text, &mut out),
+                _ => {}
+            }
+            true
+        });
+    }
+    out
+}
+
+fn targets<'t>(node: Option<Node<'_>>, text: &'t str, out: &mut FxHashSet<&'t str>) {
+    let mut left: Vec<Node<'_>> = node.into_iter().collect();
+    while let Some(n) = left.pop() {
+        match n.kind() {
+            "identifier" => out.extend(text.get(n.byte_range())),
+            "member_access_expression" => left.extend(n.child_by_field_name("name")),
+            // an element is set, not the array
+            "element_access_expression" => {}
+            _ => left.extend(children(n)),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The types that a document declares: their fields, properties and methods, as far as one file says them.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use tree_sitter::Node;
+
+use super::read::{child, children, walk};
+
+/// All types of a document, by simple name.
+#[derive(Default)]
+pub(crate) struct Outline {
+    pub types: FxHashMap<Arc<str>, Type>,
+    /// Names that are declared twice, or in parts.
+    pub uncertain: Vec<Arc<str>>,
+    /// Simple names of types that others in the document derive from.
+    pub derived_from: Vec<Arc<str>>,
+}
+
+impl Outline {
+    /// What the meaning of a member depends on beside its own text.
+    pub(crate) fn signature(&self) -> u64 {
+        let mut types: Vec<(&Arc<str>, &Type)> = self.types.iter().collect();
+        types.sort_by_key(|(name, _)| *name);
+        let mut hasher = rustc_hash::FxHasher::default();
+        (types, &self.uncertain, &self.derived_from).hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+/// A class, struct, record, interface or enumeration.
+#[derive(Default, Hash)]
+pub(crate) struct Type {
+    pub kind: &'static str,
+    pub is_partial: bool,
+    pub has_bases: bool,
+    pub has_static_constructor: bool,
+    /// Around it, innermost last.
+    pub outer: Option<Arc<str>>,
+    pub fields: Vec<Field>,
+    pub methods: Vec<Method>,
+    /// Names of what is neither: properties with code, events, indexers, nested types.
+    pub others: Vec<Arc<str>>,
+    /// Type parameters.
+    pub parameters: Vec<Arc<str>>,
+}
+
+/// A field, or a property that is no more than one.
+#[derive(Clone, Hash)]
+pub(crate) struct Field {
+    pub name: Arc<str>,
+    /// The text of its type.
+    pub ty: Arc<str>,
+    pub is_static: bool,
+    pub is_const: bool,
+    pub is_readonly: bool,
+    pub is_volatile: bool,
+    /// The text of what it is set to.
+    pub value: Option<Arc<str>>,
+}
+
+/// A method.
+#[derive(Clone, Hash)]
+pub(crate) struct Method {
+    pub name: Arc<str>,
+    pub is_static: bool,
+    /// It may be another one that is called.
+    pub is_open: bool,
+    pub is_generic: bool,
+    pub returns: Arc<str>,
+    /// Types of parameters by their text, and whether one is more than a plain value.
+    pub parameters: Vec<Arc<str>>,
+    pub is_plain: bool,
+}
+
+pub(crate) const TYPES: [&str; 5] = [
+    "class_declaration",
+    "struct_declaration",
+    "record_declaration",
+    "interface_declaration",
+    "enum_declaration",
+];
+
+/// Whether a declaration has this word before it.
+pub(crate) fn has_modifier(node: Node<'_>, text: &str, word: &str) -> bool {
+    let mut cursor = node.walk();
+    let found = node
+        .children(&mut cursor)
+        .any(|c| c.kind() == "modifier" && text.get(c.byte_range()).is_some_and(|m| m == word));
+    found
+}
+
+fn word(node: Option<Node<'_>>, text: &str) -> Arc<str> {
+    node.and_then(|n| text.get(n.byte_range())).unwrap_or("").into()
+}
+
+/// The simple name of the type around a node.
+pub(crate) fn type_around(mut node: Node<'_>, text: &str) -> Option<Arc<str>> {
+    while let Some(parent) = node.parent() {
+        if TYPES.contains(&parent.kind()) {
+            return Some(word(parent.child_by_field_name("name"), text));
+        }
+        node = parent;
+    }
+    None
+}
+
+pub(crate) fn outline(root: Node<'_>, text: &str) -> Outline {
+    let mut out = Outline::default();
+    let mut declared = Vec::new();
+    walk(root, |node| {
+        if TYPES.contains(&node.kind()) {
+            declared.push(node);
+        }
+        !is_body(node.kind())
+    });
+    for node in declared {
+        let name = word(node.child_by_field_name("name"), text);
+        let ty = read_type(node, text);
+        if let Some(bases) = child(node, "base_list") {
+            out.derived_from.extend(children(bases).into_iter().map(|b| word(Some(b), text)));
+        }
+        if ty.is_partial || ty.kind.is_empty() || out.types.contains_key(&name) {
+            out.uncertain.push(name.clone());
+        }
+        out.types.insert(name, ty);
+    }
+    out
+}
+
+/// Whether no declaration stands in it that others see.
+fn is_body(kind: &str) -> bool {
+    matches!(kind, "block" | "arrow_expression_clause" | "accessor_list" | "global_statement")
+}
+
+fn read_type(node: Node<'_>, text: &str) -> Type {
+    let mut ty = Type {
+        kind: match node.kind() {
+            "class_declaration" => "class",
+            "struct_declaration" => "struct",
+            "record_declaration" => "record",
+            "enum_declaration" => "enum",
+            _ => "interface",
+        },
+        is_partial: has_modifier(node, text, "partial") || node.has_error(),
+        has_bases: child(node, "base_list").is_some(),
+        outer: type_around(node, text),
+        ..Type::default()
+    };
+    if let Some(list) = child(node, "type_parameter_list") {
+        let name = |p: Node<'_>| word(p.child_by_field_name("name"), text);
+        ty.parameters = children(list).into_iter().map(name).collect();
+    }
+    // a record's parameters are properties of it
+    if let Some(list) = child(node, "parameter_list") {
+        ty.others.extend(children(list).into_iter().map(|p| word(p.child_by_field_name("name"), text)));
+    }
+    let Some(body) = node.child_by_field_name("body") else { return ty };
+    for member in children(body) {
+        read_member(&mut ty, member, text);
+    }
+    ty
+}
+
+fn read_member(ty: &mut Type, member: Node<'_>, text: &str) {
+    let has = |m: &str| has_modifier(member, text, m);
+    let name = || word(member.child_by_field_name("name"), text);
+    match member.kind() {
+        "field_declaration" => {
+            let Some(declaration) = child(member, "variable_declaration") else { return };
+            let of: Arc<str> = word(declaration.child_by_field_name("type"), text);
+            for one in children(declaration).into_iter().filter(|c| c.kind() == "variable_declarator") {
+                let declared = one.child_by_field_name("name");
+                let value = children(one).into_iter().find(|c| Some(*c) != declared);
+                ty.fields.push(Field {
+                    name: word(declared, text),
+                    ty: of.clone(),
+                    is_static: has("static") || has("const"),
+                    is_const: has("const"),
+                    is_readonly: has("readonly"),
+                    is_volatile: has("volatile") || has("fixed"),
+                    value: value.map(|v| word(Some(v), text)),
+                });
+            }
+        }
+        "property_declaration" => {
+            let field = automatic(member, text).then(|| Field {
+                name: name(),
+                ty: word(member.child_by_field_name("type"), text),
+                is_static: has("static"),
+                is_const: false,
+                // one that only a constructor sets
+                is_readonly: !sets(member, text),
+                is_volatile: false,
+                value: None,
+            });
+            match field.filter(|_| !has("virtual") && !has("override") && !has("abstract")) {
+                Some(field) => ty.fields.push(field),
+                None => ty.others.push(name()),
+            }
+        }
+        "method_declaration" => ty.methods.push(method(member, text)),
+        "constructor_declaration" => ty.has_static_constructor |= has("static"),
+        _ => ty.others.push(name()),
+    }
+}
+
+/// Whether a property has no code of its own: `{ get; set; }`.
+fn automatic(property: Node<'_>, text: &str) -> bool {
+    let Some(list) = property.child_by_field_name("accessors") else { return false };
+    let accessors = children(list);
+    let plain = |a: &Node<'_>| a.kind() == "accessor_declaration" && a.child_by_field_name("body").is_none();
+    let gets = |a: &Node<'_>| &*word(a.child_by_field_name("name"), text) == "get";
+    accessors.iter().all(plain) && accessors.iter().any(gets) && !property.has_error()
+}
+
+fn sets(property: Node<'_>, text: &str) -> bool {
+    let accessors = property.child_by_field_name("accessors").map(children).unwrap_or_default();
+    accessors.iter().any(|a| &*word(a.child_by_field_name("name"), text) == "set")
+}
+
+fn method(node: Node<'_>, text: &str) -> Method {
+    let has = |m: &str| has_modifier(node, text, m);
+    let list = node.child_by_field_name("parameters");
+    let parameters: Vec<Node<'_>> = list.map(children).unwrap_or_default();
+    let is_plain = |p: &Node<'_>| {
+        let words = children(*p);
+        let plain = words
+            .iter()
+            .all(|c| Some(*c) == p.child_by_field_name("type") || Some(*c) == p.child_by_field_name("name"));
+        p.kind() == "parameter" && plain
+    };
+    // a `params` array is no node of its own
+    let whole = list.and_then(|l| text.get(l.byte_range())).unwrap_or("");
+    let lists = whole.split(|c: char| !c.is_alphanumeric()).any(|w| w == "params");
+    Method {
+        name: word(node.child_by_field_name("name"), text),
+        is_static: has("static"),
+        is_open: ["virtual", "override", "abstract", "partial", "extern", "async"].iter().any(|m| has(m))
+            || child(node, "explicit_interface_specifier").is_some(),
+        is_generic: node.child_by_field_name("type_parameters").is_some(),
+        returns: word(node.child_by_field_name("returns"), text),
+        parameters: parameters.iter().map(|p| word(p.child_by_field_name("type"), text)).collect(),
+        is_plain: parameters.iter().all(is_plain) && !lists,
+    }
+}

@@ -1,0 +1,160 @@
+//! One loop in C and in C#: the same facts, but for what the languages themselves make different.
+
+use std::collections::BTreeSet;
+
+use text::Text;
+
+use super::{full, open};
+use crate::{Doc, Language, Options};
+
+fn open_csharp(code: &str) -> Doc {
+    Doc::open(Language::CSharp, "test.cs", Text::new(code).expect("a small text"), Options::default())
+}
+
+/// Verdict, accumulators, variables of dependences, and the kinds of unproved conditions of the first loop.
+fn facts(doc: &Doc) -> (String, String, String, BTreeSet<&'static str>) {
+    let findings = full(doc);
+    let l = findings.loops.first().expect("a loop").report();
+    let reductions: Vec<String> =
+        l.reductions.iter().map(|r| format!("{} {}", r.variable, r.operator)).collect();
+    let dependences: BTreeSet<&str> = l.dependences.iter().map(|d| &*d.variable).collect();
+    let dependences: Vec<&str> = dependences.into_iter().collect();
+    let open = l.conditions.iter().filter(|c| c.met_by != "proof" && c.kind != "reassociate");
+    (l.verdict.to_owned(), reductions.join(", "), dependences.join(", "), open.map(|c| c.kind).collect())
+}
+
+/// What C# has besides, or C has: kinds of conditions.
+struct Row {
+    /// Of both, with `A` for an array of floats, `I` for one of ints, in C and in C#.
+    parameters: &'static str,
+    body: &'static str,
+    /// Conditions of C# that C has not.
+    more: &'static [&'static str],
+    /// Conditions of C that C# has not.
+    less: &'static [&'static str],
+    /// The verdict in C#, where it is another one, and why.
+    other: Option<(&'static str, &'static str)>,
+}
+
+const fn row(
+    parameters: &'static str,
+    body: &'static str,
+    more: &'static [&'static str],
+    less: &'static [&'static str],
+) -> Row {
+    Row { parameters, body, more, less, other: None }
+}
+
+const BOUNDS: &[&str] = &["bounds", "not-null"];
+/// An index that wraps never meets its bound.
+const ENDS: &[&str] = &["bounds", "not-null", "terminates"];
+const WRAPS: &[&str] = &["bounds", "no-wrap", "not-null"];
+
+/// C: `double *a`; C#: `double[] a`, whose accesses are checked.
+const ROWS: &[Row] = &[
+    row("A a, int n", "for (int i = 0; i < n; i++) a[i] = i;", BOUNDS, &[]),
+    row("A a, int n", "for (int i = 0; i < n; ++i) a[i] *= 2;", BOUNDS, &[]),
+    row("A a, int n", "for (int i = n - 1; i >= 0; i--) a[i] += 1;", WRAPS, &[]),
+    row("A a, A b, int n", "for (int i = 0; i < n; i++) a[i] = b[i];", BOUNDS, &[]),
+    row("A a, A b, int n", "for (int i = 0; i < n; i++) a[i] = b[n - 1 - i];", BOUNDS, &[]),
+    row("A a, A b, int n", "for (int i = 1; i < n; i++) a[i] = b[i - 1] + b[i];", BOUNDS, &[]),
+    row("A a, A b, A c, int n", "for (int i = 0; i < n; i++) a[i] = b[i] * c[i];", BOUNDS, &[]),
+    row("A a, int n", "for (int i = 1; i < n; i++) a[i] = a[i - 1];", &[], &[]),
+    row("A a, int n", "for (int i = 2; i < n; i++) a[i] = a[i - 2] * 2;", &[], &[]),
+    row("A a, int n", "for (int i = 0; i < n - 1; i++) a[i] = a[i + 1];", &[], &[]),
+    row("A a, int n", "for (int i = 0; i < n; i++) a[0] = i;", &[], &[]),
+    row("A a, int n", "for (int i = 0; i < n; i++) a[0] += i;", BOUNDS, &[]),
+    row("A a, int n", "for (int i = 0; i < n; i += 2) a[i] = a[i + 1];", ENDS, &[]),
+    row("A a, int n", "for (int i = 0; i < n; i++) a[2 * i] = a[2 * i + 1];", WRAPS, &[]),
+    row("A a, int n", "for (int i = 0; i < n; i++) { double t = a[i]; a[i] = t * t; }", BOUNDS, &[]),
+    row("A a, int n", "double t = 0; for (int i = 0; i < n; i++) { t = a[i]; a[i] = t * t; }", BOUNDS, &[]),
+    row("A a, int n", "double s = 0; for (int i = 0; i < n; i++) s += a[i]; a[0] = s;", BOUNDS, &[]),
+    row("A a, int n", "double s = 1; for (int i = 0; i < n; i++) s *= a[i]; a[0] = s;", BOUNDS, &[]),
+    row("A a, int n", "double s = 0; for (int i = 0; i < n; i++) s = s + a[i]; a[0] = s;", BOUNDS, &[]),
+    row("A a, int n", "double s = 0; for (int i = 0; i < n; i++) s = a[i] - s; a[0] = s;", &[], &[]),
+    row("A a, int n", "double m = a[0]; for (int i = 0; i < n; i++) if (a[i] > m) m = a[i]; a[0] = m;", &["bounds"], &[]),
+    row("I a, int n", "int s = 0; for (int i = 0; i < n; i++) s += a[i]; a[0] = s;", BOUNDS, &[]),
+    row("I a, int n", "int s = 0; for (int i = 0; i < n; i++) s |= a[i]; a[0] = s;", BOUNDS, &[]),
+    row("I a, int n", "int s = 0; for (int i = 0; i < n; i++) s ^= a[i]; a[0] = s;", BOUNDS, &[]),
+    row("I a, int n", "int s = 0; for (int i = 0; i < n; i++) { s += a[i]; a[i] = s; }", &[], &[]),
+    row("A a, int n", "for (int i = 0; i < n; i++) if (a[i] > 0) a[i] = -a[i];", BOUNDS, &[]),
+    row("A a, int n", "for (int i = 0; i < n; i++) a[i] = a[i] > 0 ? a[i] : 0;", BOUNDS, &[]),
+    row("A a, int n", "for (int i = 0; i < n; i++) { if (a[i] < 0) continue; a[i] = 1; }", BOUNDS, &[]),
+    row("A a, int n", "for (int i = 0; i < n; i++) { if (a[i] < 0) break; a[i] = 1; }", &[], &[]),
+    row("A a, int n", "for (int i = 0; i < n; i++) { if (a[i] < 0) return; a[i] = 1; }", &[], &[]),
+    row("A a, int n, int m", "for (int i = 0; i < n; i++) a[i] = a[i + m];", &[], &[]),
+    row("A a, I k, int n", "for (int i = 0; i < n; i++) a[k[i]] = i;", &[], &[]),
+    Row { other: Some(("independent", "an array knows its length, so that two are told apart")), ..row("A a, A b, I k, int n", "for (int i = 0; i < n; i++) a[i] = b[k[i]];", BOUNDS, &[]) },
+    row("A a, int n", "int i = 0; while (i < n) { a[i] = i; i++; }", BOUNDS, &[]),
+    row("A a, int n", "int i = 0; do { a[i] = i; i++; } while (i < n);", BOUNDS, &[]),
+    row("A a, int n", "while (a[0] > n) a[0] /= 2;", &[], &[]),
+    row("A a, int n", "int k = 0; for (int i = 0; i < n; i++) { a[k] = i; k += 2; }", WRAPS, &[]),
+    row("A a, int n", "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) a[i * n + j] = j;", WRAPS, &[]),
+    row("A a, int n", "for (int i = 1; i < n; i++) for (int j = 0; j < n; j++) a[j] = a[j] + i;", BOUNDS, &[]),
+    row("A a, A b, int n", "for (int i = 0; i < n; i++) { double s = 0; for (int j = 0; j < n; j++) s += b[j]; a[i] = s; }", BOUNDS, &[]),
+    row("A a, int n", "for (int i = 0; i < n; i++) { switch (i & 3) { case 0: a[i] = 1; break; case 1: a[i] = 2; break; default: a[i] = 3; break; } }", BOUNDS, &[]),
+    row("A a, int n", "for (int i = 0; i < 10; i++) a[i] = n;", BOUNDS, &[]),
+    row("A a, int n", "for (int i = 0; i <= n; i++) a[i] = 0;", ENDS, &[]),
+    row("I a, int n", "for (int i = 0; i < n; i++) a[i] = a[i] / 3;", BOUNDS, &[]),
+    row("I a, int n", "for (int i = 0; i < n; i++) a[i] = a[i] % n;", &["bounds", "non-zero", "not-null"], &[]),
+];
+
+fn in_language(row: &Row, float: &str, int: &str) -> (String, String) {
+    let one = |p: &str| {
+        let (of, name) = p.trim().split_once(' ').expect("a type and a name");
+        match of {
+            "A" => format!("{float}{name}"),
+            "I" => format!("{int}{name}"),
+            of => format!("{of} {name}"),
+        }
+    };
+    let parameters: Vec<String> = row.parameters.split(',').map(one).collect();
+    (parameters.join(", "), row.body.to_owned())
+}
+
+#[test]
+fn one_loop_in_c_and_in_csharp_gives_the_same_facts() {
+    assert!(ROWS.len() >= 40);
+    let mut wrong = Vec::new();
+    for row in ROWS {
+        let (parameters, body) = in_language(row, "double *", "int *");
+        let c = facts(&open(&format!("void f({parameters}) {{ {body} }}")));
+        let (parameters, body) = in_language(row, "double[] ", "int[] ");
+        let cs = facts(&open_csharp(&format!("class A {{ static void F({parameters}) {{ {body} }} }}")));
+        let mut conditions = c.3.clone();
+        conditions.retain(|k| !row.less.contains(k));
+        conditions.extend(row.more);
+        let verdict = row.other.map_or(&*c.0, |o| o.0);
+        let same = (verdict, &c.1, &c.2, &conditions) == (&cs.0, &cs.1, &cs.2, &cs.3);
+        // of an unknown loop what was found on the way says nothing
+        if !(same || (verdict == "unknown" && cs.0 == "unknown")) {
+            wrong.push(format!("{}\n  C  {c:?}\n  C# {cs:?}", row.body));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Nothing of it is offered: kernels are not written yet.
+#[test]
+fn no_kernel_is_offered() {
+    let text = "class A {\n    static void F(float[] a) {\n        // warpwright: offload\n        for (int i = 0; i < a.Length; i++) a[i] = 1;\n    }\n}\n";
+    let doc = open_csharp(text);
+    let findings = full(&doc);
+    let offered: Vec<String> =
+        crate::actions(&crate::Ask::thorough(&doc), &findings, super::everywhere(&doc))
+            .into_iter()
+            .filter(|a| matches!(a.kind, crate::ActionKind::Offload | crate::ActionKind::Mark))
+            .map(|a| a.title)
+            .collect();
+    assert_eq!(offered, Vec::<String>::new());
+    let said: Vec<&str> = findings.diagnostics.iter().map(|d| &*d.message).collect();
+    assert!(said.iter().any(|m| m.contains("C# kernels are not written yet")), "{said:?}");
+}
+
+#[test]
+fn the_editors_answers_speak_of_the_place() {
+    let text = "class A {\n    static int F(int[] a) {\n        int s = 0;\n        foreach (var x in a) s += x;\n        return s;\n    }\n}\n";
+    let doc = open_csharp(text);
+    let l = &full(&doc).loops[0];
+    assert_eq!((&*l.key, l.report().verdict), ("A.F#0", "reduction"));
+}
