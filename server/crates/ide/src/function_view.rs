@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use analysis::{Facts, LoopFacts, LoopId, Object};
-use base::{IndexId, Span};
+use base::{Budget, CancelToken, IndexId, Span};
 use term::{BinOp, Body, Op, Origin, SymbolId, TermId, UnOp};
 
 use crate::limits::function_view::{LONGEST, LONGEST_SENTENCE};
@@ -29,6 +29,14 @@ pub(crate) struct FunctionView<'a> {
     pub(crate) planning: Planning,
 }
 
+/// What the analysis of another body took ([`FunctionView::with_body`]).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Analyzed {
+    pub steps: u64,
+    /// Whether the body is longer than is analyzed to its end.
+    pub is_cut_short: bool,
+}
+
 impl<'a> FunctionView<'a> {
     /// The function that an item of the question's document is.
     pub fn new(ask: &'a Ask, index: usize, found: FunctionFacts) -> FunctionView<'a> {
@@ -38,6 +46,22 @@ impl<'a> FunctionView<'a> {
     pub fn made(ask: &'a Ask, item: &'a front::Item, found: FunctionFacts) -> FunctionView<'a> {
         let (FunctionFacts { facts, plans }, planning) = (found, Planning::default());
         FunctionView { ask, doc: &ask.doc, item, facts, names_lines: Cell::new(false), plans, planning }
+    }
+    /// Shows `then` the function with another body, analyzed anew, which is nowhere in the document.
+    pub fn with_body<R>(
+        &self,
+        body: Body,
+        cancel: &CancelToken,
+        then: impl FnOnce(&FunctionView, Analyzed) -> R,
+    ) -> R {
+        let item = front::Item { body: Arc::new(body), ..self.item.clone() };
+        let budget = Budget::with_cancel(u64::MAX, cancel.clone());
+        let facts = analysis::analyze(&item.body, self.doc.program(), analysis::SAVE, &budget);
+        let analyzed = Analyzed {
+            steps: budget.taken() + facts.steps,
+            is_cut_short: facts.steps >= analysis::SAVE.function,
+        };
+        then(&FunctionView::made(self.ask, &item, FunctionFacts::new(facts)), analyzed)
     }
     /// Whether a line was asked for since this place was made.
     pub fn names_lines(&self) -> bool {

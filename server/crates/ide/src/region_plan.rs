@@ -12,7 +12,6 @@ use term::{Body, Op, Origin, SymbolId, TermId};
 use crate::function_view::FunctionView;
 use crate::limits::region_plan::STEPS;
 use crate::lints::is_parallel;
-use crate::memo::FunctionFacts;
 use crate::plans::{input, surroundings_allow, Back, NoKernel, OffloadSite};
 use crate::words;
 
@@ -211,14 +210,13 @@ impl Asked<'_> {
         written: &Written,
         then: impl FnOnce(&FunctionView) -> R,
     ) -> R {
-        let item = front::Item { body: Arc::new(written.body.clone()), ..view.item.clone() };
-        let budget = Budget::with_cancel(u64::MAX, self.cancel.clone());
-        let facts = analysis::analyze(&item.body, view.doc.program(), analysis::SAVE, &budget);
-        self.count(budget.taken() + facts.steps);
-        if facts.steps >= analysis::SAVE.function {
-            self.too_long.set(true);
-        }
-        then(&FunctionView::made(view.ask, &item, FunctionFacts::new(facts)))
+        view.with_body(written.body.clone(), self.cancel, |view, analyzed| {
+            self.count(analyzed.steps);
+            if analyzed.is_cut_short {
+                self.too_long.set(true);
+            }
+            then(view)
+        })
     }
 
     fn with_nests<R, F: FnOnce(&codegen::RegionPlan, &FunctionView) -> R>(

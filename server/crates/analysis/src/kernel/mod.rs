@@ -24,6 +24,7 @@ mod races;
 mod replay;
 mod requests;
 mod sampled;
+mod set_variables;
 mod steps;
 mod symbolic;
 mod trace;

@@ -39,6 +39,13 @@ impl Builder<'_> {
 
     /// Records what a call may do; its value where that is known to be fixed.
     pub(super) fn visit_call(&mut self, t: TermId) -> Option<Pieces> {
+        match self.body.asserted(t) {
+            Some(holds) if self.assert(t, holds) => None,
+            _ => self.visit_called(t),
+        }
+    }
+
+    fn visit_called(&mut self, t: TermId) -> Option<Pieces> {
         let body = self.body;
         let args = body.args(t);
         let called = match call(body, self.program, t) {
@@ -139,7 +146,7 @@ impl Builder<'_> {
 
     /// Takes for granted what an `assert` says, to be proved or tested before the loop; `false` where it cannot be: it compares what is
     /// no sum of indices, or one of several things may hold.
-    pub(super) fn assert(&mut self, t: TermId, holds: TermId) -> bool {
+    fn assert(&mut self, t: TermId, holds: TermId) -> bool {
         if self.effects.writes_in(holds).iter().next().is_some() {
             return false;
         }

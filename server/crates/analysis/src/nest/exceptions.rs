@@ -9,7 +9,7 @@
 //! Deliberately absent: memory that runs out, and what other threads do.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{BinOp, IntKind, Op, Overflow, SymbolId, TermId, TypeKind};
+use term::{BinOp, IntKind, Op, Overflow, Storage, SymbolId, TermId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Poly, VarKind};
 use crate::flow::library::{library_effect, LibraryResult};
@@ -231,10 +231,13 @@ impl Builder<'_> {
     fn looked_at_before(&self, around: &[TermId]) -> FxHashSet<SymbolId> {
         let body = self.body;
         let mut out = FxHashSet::default();
-        let kept = |s: SymbolId| {
-            self.effects.writes.get(&s).is_none_or(|w| w.len() <= 1) && !body.symbols[s].address_taken
+        // a local holds nothing before its one write; a parameter does, and another array behind one
+        let never_changes = |s: SymbolId| {
+            let most = usize::from(body.symbols[s].storage == Storage::Local);
+            self.effects.writes.get(&s).is_none_or(|w| w.len() <= most)
         };
-        let mut look = |t: TermId| {
+        let stays_here = |s: SymbolId| !self.effects.writes_in(self.root).contains(&s);
+        let mut look = |t: TermId, keeps: &dyn Fn(SymbolId) -> bool| {
             let certain = body.walk(t).all(|x| {
                 !matches!(body.op(x), Op::Select | Op::If | Op::Switch | Op::Reject(_) | Op::Return)
                     && !matches!(body.op(x), Op::Binary(op) if op.is_logical())
@@ -249,7 +252,7 @@ impl Builder<'_> {
                     Op::Sym(s) => body.said.lengths.iter().find(|l| l.length == *s).map(|l| l.array),
                     _ => None,
                 };
-                out.extend(s.filter(|&s| kept(s)));
+                out.extend(s.filter(|&s| keeps(s) && !body.symbols[s].address_taken));
             }
         };
         let first = |t: TermId| {
@@ -260,12 +263,14 @@ impl Builder<'_> {
             let inner = around.get(k + 1).copied().unwrap_or(self.root);
             if *body.op(t) == Op::List {
                 let earlier = body.args(t).iter().take_while(|&&x| x != inner);
-                earlier.filter(|&&x| !matches!(body.op(x), Op::Label(_))).for_each(|&x| look(x));
+                earlier
+                    .filter(|&&x| !matches!(body.op(x), Op::Label(_)))
+                    .for_each(|&x| look(x, &never_changes));
             } else if body.op(t).is_loop() {
-                first(t).for_each(&mut look);
+                first(t).for_each(|x| look(x, &never_changes));
             }
         }
-        first(self.root).for_each(&mut look);
+        first(self.root).for_each(|x| look(x, &stays_here));
         out
     }
 

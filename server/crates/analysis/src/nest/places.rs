@@ -5,7 +5,7 @@ use std::sync::Arc;
 use term::{BinOp, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::algebra::poly::{Domain, Poly, VarKind};
-use crate::flow::parts::{base_symbol, Inside};
+use crate::flow::parts::{base_symbol, written_part, Inside};
 use crate::flow::parts::{field_cell, FieldCell};
 use crate::nest::builder::{Builder, Loc, MAX_DEPTH, MAX_VALUE_PIECES};
 use crate::nest::pieces::Pieces;
@@ -563,7 +563,8 @@ impl Builder<'_> {
             while let (Op::Member { .. }, &[of]) = (self.body.op(at), self.body.args(at)) {
                 at = of;
             }
-            self.body.as_symbol(at).is_some_and(|s| !written.contains(&s))
+            let in_part = |s| self.body.walk(self.root).any(|w| written_part(self.body, w) == Some(s));
+            self.body.as_symbol(at).is_some_and(|s| !written.contains(&s) && !in_part(s))
         };
         let load = self.body.walk(t).find(|&x| match self.body.op(x) {
             Op::Member { .. } => !is_fixed(x),

@@ -252,7 +252,6 @@ impl Builder<'_> {
             Op::Compound(op) => self.compound(op, t),
             Op::Step { delta, prefix } => self.step(delta as i128, prefix, t),
 
-            Op::Call if body.asserted(t).is_some_and(|holds| self.assert(t, holds)) => None,
             Op::Call => self.visit_call(t),
             // What a call was replaced by.
             Op::List => {

@@ -3,16 +3,14 @@
 //! The user's text stays as it is. Deliberately absent: how calls are written out (`analysis::region_without_calls`).
 
 use std::cell::Cell;
-use std::sync::Arc;
 
 use analysis::LoopId;
-use base::{Budget, CancelToken};
+use base::CancelToken;
 use term::{Op, Storage, SymbolId, TermId};
 
 use super::{plan_as_it_is, NoKernel, OffloadSite, Spent};
 use crate::function_view::FunctionView;
 use crate::lints::is_parallel;
-use crate::memo::FunctionFacts;
 
 /// Shows `then` the plan of a loop with its calls written out, and the function as the plan reads it; `None`: there is none either.
 pub(super) fn with_calls_written_out<R, F: FnOnce(&codegen::Plan, &FunctionView) -> R>(
@@ -25,13 +23,11 @@ pub(super) fn with_calls_written_out<R, F: FnOnce(&codegen::Plan, &FunctionView)
 ) -> Option<R> {
     let term = view.of(id).term;
     let written = analysis::region_without_calls(view.body(), view.doc.program(), &[term], &[])?;
-    let item = front::Item { body: Arc::new(written.body), ..view.item.clone() };
-    let budget = Budget::with_cancel(u64::MAX, cancel.clone());
-    let facts = analysis::analyze(&item.body, view.doc.program(), analysis::SAVE, &budget);
-    counted.set(counted.get() + budget.taken() + facts.steps);
-    let view = FunctionView::made(view.ask, &item, FunctionFacts::new(facts));
-    let id = view.facts.of_term(term).filter(|&id| is_parallel(view.of(id)))?;
-    plan_as_it_is(&view, id, site, cancel, counted, then).ok()
+    view.with_body(written.body, cancel, |view, analyzed| {
+        counted.set(counted.get() + analyzed.steps);
+        let id = view.facts.of_term(term).filter(|&id| is_parallel(view.of(id)))?;
+        plan_as_it_is(view, id, site, cancel, counted, then).ok()
+    })
 }
 
 /// Whether calls of the program's functions stand against a kernel, or may.

@@ -158,3 +158,16 @@ fn the_editors_answers_speak_of_the_place() {
     let l = &full(&doc).loops[0];
     assert_eq!((&*l.key, l.report().verdict), ("A.F#0", "reduction"));
 }
+
+/// What was looked into before it was set anew says nothing of what it holds then.
+#[test]
+fn a_parameter_that_is_set_anew_may_be_null() {
+    let text = "class C {\n    static void F(int[] a, int[] b) {\n        int x = a[0];\n        a = b;\n        for (int i = 0; i < 4; i++)\n            a[i] = x;\n    }\n}\n";
+    let met = |text: &str| {
+        let findings = full(&open_csharp(text));
+        let of_first = findings.loops.first().expect("a loop").report().conditions.iter();
+        of_first.clone().find(|c| c.text == "not-null(a)").expect("a condition on the array").met_by
+    };
+    assert_eq!(met(text), "run-time check");
+    assert_eq!(met(&text.replace("        a = b;\n", "")), "proof");
+}

@@ -18,7 +18,6 @@ use term::{Body, BodyBuilder, Len, Op, Storage, Symbol, SymbolId, TermId, TypeId
 
 use super::inputs::{signature, Signature};
 use crate::function_view::FunctionView;
-use crate::memo::FunctionFacts;
 
 /// Both sides of a loop alone.
 pub(super) struct Alone {
@@ -122,12 +121,6 @@ pub(super) fn is_same_alone(view: &FunctionView, id: analysis::LoopId, cancel: &
     let term = view.of(id).term;
     let Ok(uses) = Uses::of(body, term) else { return false };
     let live = analysis::live_out(body, view.doc.program(), &view.facts, id);
-    let item =
-        front::Item { body: Arc::new(part_that_is_read(body, term, &uses, &live)), ..view.item.clone() };
-    let budget = Budget::with_cancel(u64::MAX, cancel.clone());
-    let facts = analysis::analyze(&item.body, view.doc.program(), analysis::SAVE, &budget);
-    let Some(there) = facts.of_term(term) else { return false };
-    let part = FunctionView::made(view.ask, &item, FunctionFacts::new(facts));
     let written = |view: &FunctionView, id| {
         let pages = view.ask.host_pages();
         let printed = |plan: &codegen::Plan, _: &FunctionView| codegen::print(plan, &pages);
@@ -136,7 +129,10 @@ pub(super) fn is_same_alone(view: &FunctionView, id: analysis::LoopId, cancel: &
         let host: Vec<_> = host.into_iter().map(|e| (e.span, e.text)).collect();
         Some((output.kernel_file.text, host))
     };
-    written(view, id).is_some_and(|whole| written(&part, there).as_ref() == Some(&whole))
+    let Some(whole) = written(view, id) else { return false };
+    view.with_body(part_that_is_read(body, term, &uses, &live), cancel, |part, _| {
+        part.facts.of_term(term).is_some_and(|there| written(part, there).as_ref() == Some(&whole))
+    })
 }
 
 /// What an offload has written around the loop of a function: the call, the loop, and results that the call keeps in variables

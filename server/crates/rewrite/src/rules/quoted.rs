@@ -40,7 +40,7 @@ pub(super) fn pattern(language: &str, text: &str) -> Result<(Pattern, Quoted), S
     let Some(program) = language.quotes else {
         let there: Vec<String> = quoted().map(|l| format!("{}`…`", l.name)).collect();
         return Err(format!(
-            "{}`…` is not supported yet: {} documents are not read. Write the rule in {} or term notation",
+            "{}`…` is not supported yet: pieces of {} are not read. Write the rule in {} or term notation",
             language.name,
             language.title,
             there.join(", ")

@@ -488,34 +488,4 @@ impl<'a> WarpWalk<'a> {
     fn is_open(&self, s: SymbolId) -> bool {
         self.body.symbols[s].address_taken || self.frames.len() == 1 && self.seen.exposed.contains(&s)
     }
-
-    fn set_in(&self, terms: &[TermId]) -> FxHashSet<SymbolId> {
-        let body = self.body;
-        let mut out = FxHashSet::default();
-        for t in terms.iter().flat_map(|&t| body.walk(t)) {
-            match body.op(t) {
-                Op::Assign | Op::Compound(_) | Op::Step { .. } => {
-                    // a part of a variable, not what a pointer leads to
-                    let mut at = body.args(t)[0];
-                    loop {
-                        at = match (body.op(at), body.args(at)) {
-                            (Op::Index, &[b, _])
-                                if matches!(body.types.kind(body.ty(b)), TypeKind::Array { .. }) =>
-                            {
-                                b
-                            }
-                            (Op::Member { arrow: false, .. }, &[b]) | (Op::Cast, &[b]) => b,
-                            _ => break,
-                        };
-                    }
-                    out.extend(body.as_symbol(at));
-                }
-                Op::Declare(s) => {
-                    out.insert(*s);
-                }
-                _ => out.extend(body.touched_by_gap(t)),
-            }
-        }
-        out
-    }
 }

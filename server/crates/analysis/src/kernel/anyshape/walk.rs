@@ -10,6 +10,7 @@ use term::{BinOp, Op, Storage, SymbolId, TermId};
 use super::form::{Atom, Form, Mask};
 use super::{Locals, Nest, Number, Run, Stop, Truth, Undecided, Val, WarpWalk, Way};
 use crate::kernel::interpret::{walk, Flows, If, Jump, Loop, Switch};
+use crate::kernel::set_variables::set_in;
 use crate::limits::kernel_anyshape::{MAX_ROUNDS, MAX_TRIES};
 
 /// How a variable changes from the loop's beginning to the beginning of a round.
@@ -431,7 +432,7 @@ impl<'a> Flows<'a> for WarpWalk<'a> {
 
     fn repeat(&mut self, l: Loop, way: Way) -> Run<Option<Way>> {
         let parts: Vec<TermId> = [l.condition, l.step, Some(l.inner)].into_iter().flatten().collect();
-        let set = self.set_in(&parts);
+        let set = set_in(self.body, &parts);
         if self.is_geometric(&l) {
             let entry = self.locals.clone();
             if let Some(way) = self.unrolled(&l, &set, way)? {
@@ -461,7 +462,7 @@ impl<'a> Flows<'a> for WarpWalk<'a> {
                 flow = Some(inside);
             }
             if s.deep {
-                let set = self.set_in(&[t]);
+                let set = set_in(self.body, &[t]);
                 self.forget(&set);
             }
             if let Some(w) = flow {
@@ -470,7 +471,7 @@ impl<'a> Flows<'a> for WarpWalk<'a> {
         }
         let nest = self.nest.pop().unwrap_or_default();
         if s.deep {
-            let set = self.set_in(&[s.inner]);
+            let set = set_in(self.body, &[s.inner]);
             self.forget(&set);
         }
         if flow.is_none() {

@@ -6,6 +6,7 @@ use term::{BinOp, Op, Storage, SymbolId, TermId, TypeKind};
 use super::{Locals, Round, Run, Share, SymbolicKernel, SymbolicObject, Val};
 use crate::algebra::poly::{Constraint, Poly};
 use crate::kernel::interpret::{walk, Flows, If, Jump, Loop, Switch};
+use crate::kernel::set_variables::set_in;
 use crate::kernel::KernelObstacle;
 
 impl<'a> SymbolicKernel<'a> {
@@ -63,37 +64,6 @@ impl<'a> SymbolicKernel<'a> {
     }
 
     // ---- loops
-
-    /// Variables that terms set.
-    fn set_in(&self, terms: &[TermId]) -> FxHashSet<SymbolId> {
-        let body = self.body;
-        let mut out = FxHashSet::default();
-        for t in terms.iter().flat_map(|&t| body.walk(t)) {
-            match body.op(t) {
-                Op::Assign | Op::Compound(_) | Op::Step { .. } => {
-                    // a part of a variable, not what a pointer leads to
-                    let mut at = body.args(t)[0];
-                    loop {
-                        at = match (body.op(at), body.args(at)) {
-                            (Op::Index, &[b, _])
-                                if matches!(body.types.kind(body.ty(b)), TypeKind::Array { .. }) =>
-                            {
-                                b
-                            }
-                            (Op::Member { arrow: false, .. }, &[b]) | (Op::Cast, &[b]) => b,
-                            _ => break,
-                        };
-                    }
-                    out.extend(body.as_symbol(at));
-                }
-                Op::Declare(s) => {
-                    out.insert(*s);
-                }
-                _ => {}
-            }
-        }
-        out
-    }
 
     fn forget(&mut self, set: &FxHashSet<SymbolId>) {
         let known: Vec<SymbolId> = self.locals.keys().copied().filter(|s| set.contains(s)).collect();
@@ -263,7 +233,7 @@ impl<'a> Flows<'a> for SymbolicKernel<'a> {
     fn repeat(&mut self, l: Loop, (): ()) -> Run<bool> {
         let body = self.body;
         let parts: Vec<TermId> = [l.condition, l.step, Some(l.inner)].into_iter().flatten().collect();
-        let set = self.set_in(&parts);
+        let set = set_in(self.body, &parts);
         let mut growing: Vec<(SymbolId, Poly, Poly)> = Vec::new();
         let mut known: Vec<SymbolId> = set.iter().copied().filter(|s| self.locals.contains_key(s)).collect();
         known.sort();

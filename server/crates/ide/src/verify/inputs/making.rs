@@ -352,14 +352,13 @@ impl Wide {
             return;
         }
         for k in 0..count {
-            for (at, to) in &layout.pointers {
-                let at = k * layout.bytes + at;
+            for (inside, to) in &layout.pointers {
+                let at = k * layout.bytes + inside;
                 let Some(to) = to else {
                     c.snapshot.data[at as usize..at as usize + 8].fill(0);
                     continue;
                 };
-                let inside = at - k * layout.bytes;
-                let member = layout.names.iter().find(|n| n.0 == inside).map(|n| &n.1);
+                let member = layout.names.iter().find(|n| n.0 == *inside).map(|n| &n.1);
                 let name: Arc<str> = match (member, k) {
                     (Some(member), 0) => format!("{}->{member}", c.name).into(),
                     (Some(member), _) => format!("{}[{k}].{member}", c.name).into(),

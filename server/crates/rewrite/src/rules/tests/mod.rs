@@ -146,7 +146,7 @@ fn mistakes_are_located() {
         5:12 `$n>1` is a condition: conditions stand before the arrow, `source [condition] -> destination`.
         6:7 `not independent($i)` would take the lack of a proof for a proof. Negate only comparisons, `type` and `const`.
         7:4 The quoted source is not understood: the parser reports an error here. It is to be an expression or statements.
-        8:4 Csharp`…` is not supported yet: C# documents are not read. Write the rule in c`…`, cpp`…`, cuda`…` or term notation."#]].assert_eq(&said.join("\n"));
+        8:4 Csharp`…` is not supported yet: pieces of C# are not read. Write the rule in c`…`, cpp`…`, cuda`…` or term notation."#]].assert_eq(&said.join("\n"));
 }
 
 /// Quoted source means the terms that the same text means in a program.
