@@ -1,11 +1,12 @@
 //! C#: broken and deep input gives no panic, and edits in steps give what a fresh reading gives.
 
 mod common;
+mod sane;
 
-use base::Span;
 use common::unit_as;
-use front::{item_at, loop_header_span, lower, term_at, Edit, Language, Memo, Options, Parsed, Unit};
+use front::{lower, Edit, Language, Memo, Options, Parsed, Unit};
 use proptest::prelude::*;
+use sane::sane;
 
 const PROGRAM: &str = include_str!("csharp_program.txt");
 
@@ -25,26 +26,6 @@ fn dump(u: &Unit) -> String {
     u.rejects.iter().for_each(|r| out += &format!("\n{r:?}"));
     u.directives.iter().for_each(|d| out += &format!("\n{d:?}"));
     out
-}
-
-/// Spans lie inside what holds them, and helpers answer everywhere.
-fn sane(text: &str, u: &Unit) {
-    let mut last = 0;
-    for i in &u.items {
-        assert!(i.span.start >= last && i.span.end as usize <= text.len(), "{:?}", i.span);
-        last = i.span.end;
-        let (b, whole) = (&i.body, Span::new(0, i.span.len()));
-        let mut seen = vec![false; b.len()];
-        for t in b.walk(b.root) {
-            assert!(whole.contains(b.span(t)), "{:?} outside {whole:?}", b.span(t));
-            assert!(!std::mem::replace(&mut seen[t.0 as usize], true), "a term with two parents");
-            loop_header_span(b, t);
-        }
-        for at in 0..(i.span.len() as u32).min(40) {
-            term_at(b, at);
-        }
-    }
-    item_at(u, 3);
 }
 
 fn fresh(text: &str) -> Unit {

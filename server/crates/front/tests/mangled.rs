@@ -1,12 +1,12 @@
 //! Broken, deep and huge input: no panic, no overflow, and edits in steps give what a fresh reading gives.
 
 mod common;
+mod sane;
 
 use common::unit_as;
-use front::{
-    item_at, loop_header_span, lower, term_at, Item, ItemKind, Language, Memo, Options, Parsed, Unit,
-};
+use front::{item_at, lower, Item, ItemKind, Language, Memo, Options, Parsed, Unit};
 use proptest::prelude::*;
+use sane::sane;
 
 const PROGRAM: &str = include_str!("program.txt");
 const CUDA_PROGRAM: &str = include_str!("cuda_program.txt");
@@ -52,24 +52,6 @@ fn dump(u: &Unit) -> String {
         out += &format!("\n{d:?}");
     }
     out
-}
-
-/// Spans lie inside what holds them, and helpers answer everywhere.
-fn sane(text: &str, u: &Unit) {
-    let mut last = 0;
-    for i in &u.items {
-        assert!(i.span.start >= last && i.span.end as usize <= text.len(), "{:?}", i.span);
-        last = i.span.end;
-        let b = &i.body;
-        let whole = base::Span::new(0, i.span.len());
-        for t in b.walk(b.root) {
-            assert!(whole.contains(b.span(t)), "{:?} outside {whole:?}", b.span(t));
-            loop_header_span(b, t);
-        }
-        for at in 0..(i.span.len() as u32).min(40) {
-            term_at(b, at);
-        }
-    }
 }
 
 fn fresh(language: Language, text: &str) -> Unit {
