@@ -17,9 +17,21 @@ const RUNTIME: &str = concat!(include_str!("runtime.c"), include_str!("runs.c"))
 const HEADER: &str = include_str!("runtime.h");
 
 /// Functions that the runtime stands in for.
-const LIBRARY: [&str; 13] = [
-    "malloc", "calloc", "realloc", "free", "memcpy", "memmove", "memset", "memcmp", "strlen", "strcpy",
-    "rand", "exit", "abort",
+const LIBRARY: [&str; 14] = [
+    "malloc",
+    "calloc",
+    "realloc",
+    "free",
+    "memcpy",
+    "memmove",
+    "memset",
+    "memcmp",
+    "strlen",
+    "strcpy",
+    "rand",
+    "exit",
+    "abort",
+    "__assert_fail",
 ];
 
 /// The runtime, compiled once.
