@@ -131,11 +131,8 @@ const NOT_RUN: &[(&str, &[&str])] = &[
     (
         "a structure is handed over by value, which the driver cannot do",
         &[
-            "accessors.c: smooth",
             "accessors.c: transposed",
             "aliasing.c: scale",
-            "asserted.c: halve",
-            "asserted.c: halve_some",
             "traps/parts.c: own_parameter",
         ],
     ),
