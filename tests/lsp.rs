@@ -171,6 +171,17 @@ fn an_action_is_made_when_it_is_resolved_and_only_for_its_text() {
     apply(&resolved["edit"], &mut texts);
     assert!(texts[URI].contains("warpwright: offload"), "{}", texts[URI]);
 
+    // a kernel that no page optimises in the end comes as it is, and that is said
+    let id = offload["data"]["id"].as_str().expect("an id").replace("offload:", "optimize:");
+    let optimize = json!({"title": "optimize", "data": {"uri": URI, "version": 1, "id": id}});
+    let plain = client.request("codeAction/resolve", optimize);
+    let mut texts = HashMap::from([(URI.to_owned(), SAXPY.to_owned())]);
+    apply(&plain["edit"], &mut texts);
+    assert!(texts.values().any(|t| t.contains("not optimized: No page optimises this kernel")), "{texts:?}");
+    let told = client.wait("what is not as the title says", |m| m["method"] == "window/showMessage");
+    assert_eq!(told["params"]["type"], 3);
+    assert!(told["params"]["message"].as_str().is_some_and(|m| m.contains("is not optimised")), "{told:#}");
+
     // another text: never a wrong edit
     client.change(URI, 2, Some([0, 0, 0, 0]), "\n");
     for stale in [mark, offload] {

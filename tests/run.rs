@@ -235,6 +235,48 @@ fn counts_are_for_programs_too() {
     assert_eq!((out(&quiet).as_str(), err(&quiet).as_str()), ("500.0 1\n", ""));
 }
 
+/// Without `warpwright run`, what is written can say the same of itself.
+#[test]
+fn what_is_written_says_at_run_time_where_a_loop_ran() {
+    if !compilers() {
+        return;
+    }
+    let folder = offloaded();
+    let done = folder.run(&["offload", "--loop", "5", "--out", "told", "--with-reasons", "src/smooth.c"]);
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    let kernels = std::fs::read_to_string(folder.path("told/smooth_i.cu")).expect("written");
+    assert!(kernels.contains("return ww_says(__func__, 0, \"because ww_trips_i <= 0\");"), "{kernels}");
+    // the part that any compiler for C takes, in a program of its own
+    let from = kernels.find("#if !defined(WW_SAYS)").expect("said once");
+    let says = &kernels[from..from + kernels[from..].find("#endif\n").expect("its end") + 7];
+    let text = format!(
+        "{says}int main(int n, char **v) {{ (void)v; return ww_says(\"f\", n > 1, \"because n <= 0\"); }}\n"
+    );
+    std::fs::write(folder.path("says.c"), text).expect("written");
+    let built = Command::new("gcc")
+        .args(["-Wall", "-Wextra", "-Werror", "-o"])
+        .args([folder.path("says"), folder.path("says.c")])
+        .output()
+        .expect("gcc starts");
+    assert!(built.status.success(), "{}", err(&built));
+    for (arguments, verbose, said) in [
+        (&[][..], "1", "warpwright: f: the program's own loop runs, because n <= 0\n"),
+        (&["x"][..], "1", "warpwright: f: ran on the device\n"),
+        (&[][..], "0", ""),
+    ] {
+        let ran = Command::new(folder.path("says"))
+            .args(arguments)
+            .env("WW_VERBOSE", verbose)
+            .output()
+            .expect("it starts");
+        assert_eq!((err(&ran).as_str(), ran.status.code()), (said, Some(arguments.len() as i32)));
+    }
+    // and here it says it once
+    let mut command = folder.command(&["run", "-q", "told/smooth.c", "told/smooth_i.cu"]);
+    let output = command.env("WW_VERBOSE", "1").output().expect("it runs");
+    assert_eq!(err(&output), "warpwright: smooth_i_on_gpu: ran on the device\n");
+}
+
 #[test]
 fn a_program_of_the_fixtures_prints_what_it_printed() {
     if !compilers() {

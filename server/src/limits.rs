@@ -102,6 +102,14 @@ pub(crate) mod lsp_outgoing {
     pub(crate) const SHORT_LIST_BYTES: usize = 16 * 1024;
 }
 
+/// Of `lsp::requests::code_action_resolve`.
+pub(crate) mod lsp_requests_code_action_resolve {
+    use std::time::Duration;
+
+    /// How long an edit is made before that is shown.
+    pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+}
+
 /// Of `lsp::requests::hover`.
 pub(crate) mod lsp_requests_hover {
     use std::time::Duration;

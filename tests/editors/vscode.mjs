@@ -4,99 +4,31 @@
 //
 // Usage: node vscode.mjs --code-server DIR --node DIR --vsix FILE --project DIR --out DIR [--screenshot FILE] [--only STORY]
 
-import { spawn, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { chromium } from "playwright-core";
+import {
+  OPTIONS, PATIENCE, choose, closeBeside, goTo, install, lineOf, nonEmpty, open, outputOf, palette, panel, press, quickOpen, read, rows, serverProcesses, session,
+  textOf, until,
+} from "./workbench.mjs";
 
-/** Milliseconds that one condition may take on a slow, busy machine. */
-const PATIENCE = 120_000;
-const SERVER_LINE = /HTTP server listening on (http:\/\/127\.0\.0\.1:\d+)/;
-
-const { values: options } = parseArgs({
-  options: Object.fromEntries(["code-server", "node", "vsix", "project", "out", "screenshot", "chromium", "only"].map((name) => [name, { type: "string" }])),
-});
+const { values: options } = parseArgs({ options: OPTIONS });
 const out = options.out;
 mkdirSync(out, { recursive: true });
 const home = mkdtempSync(join(tmpdir(), "warpwright-vscode-"));
 let failed = true;
 try {
-  const extensions = join(home, "extensions");
-  install(extensions);
+  install(options, home);
+  step("the packaged extension is installed");
   const stories = { trusted: offloadStory, workspace: workspaceStory, long: longStory, rules: rulesStory, restricted: restrictedStory };
   for (const [name, story] of Object.entries(stories)) {
-    if (options.only === undefined || options.only === name) await session(name, { trusted: name !== "restricted" }, story);
+    if (options.only === undefined || options.only === name) await session(options, home, name, { trusted: name !== "restricted" }, story);
   }
   failed = false;
 } finally {
   if (failed) console.error(`logs and screenshots of the failure: ${out}`);
   rmSync(home, { recursive: true, force: true, maxRetries: 5 });
-}
-
-function codeServer() {
-  // The version of Node that code-server was built for comes first on PATH.
-  const program = join(options["code-server"], "node_modules", "code-server", "out", "node", "entry.js");
-  const node = join(options.node, "bin", "node");
-  const env = { ...process.env, PATH: `${join(options.node, "bin")}:${process.env.PATH}`, EXTENSIONS_GALLERY: "{}" };
-  return { program, node, env };
-}
-
-function install(extensions) {
-  const { program, node, env } = codeServer();
-  const args = [program, "--extensions-dir", extensions, "--user-data-dir", join(home, "install"), "--install-extension", options.vsix];
-  const done = spawnSync(node, args, { env, encoding: "utf8" });
-  if (done.status !== 0) throw new Error(`installing the extension failed:\n${done.stdout}\n${done.stderr}`);
-  step("the packaged extension is installed");
-}
-
-/** Starts an editor on a fresh copy of the project, runs the story in it, and leaves nothing running. */
-async function session(name, { trusted }, story) {
-  const folder = join(home, name, "project");
-  const data = join(home, name, "data");
-  cpSync(options.project, folder, { recursive: true });
-  mkdirSync(join(data, "User"), { recursive: true });
-  writeFileSync(join(data, "User", "settings.json"), JSON.stringify(userSettings(), null, 2));
-  const config = join(home, name, "config.yaml");
-  writeFileSync(config, "bind-addr: 127.0.0.1:0\nauth: none\ncert: false\n");
-
-  const { program, node, env } = codeServer();
-  const args = [program, "--config", config, "--user-data-dir", data, "--extensions-dir", join(home, "extensions"), "--disable-telemetry", "--disable-update-check"];
-  if (trusted) args.push("--disable-workspace-trust");
-  const server = spawn(node, args, { env, stdio: ["ignore", "pipe", "pipe"] });
-  const log = [];
-  const address = await new Promise((resolve, reject) => {
-    const hear = (chunk) => {
-      log.push(chunk.toString());
-      const line = SERVER_LINE.exec(log.join(""));
-      if (line) resolve(line[1]);
-    };
-    server.stdout.on("data", hear);
-    server.stderr.on("data", hear);
-    server.on("exit", (code) => reject(new Error(`code-server ended with ${code}:\n${log.join("")}`)));
-    setTimeout(() => reject(new Error(`code-server did not start:\n${log.join("")}`)), PATIENCE).unref();
-  });
-  const browser = await chromium.launch({
-    executablePath: options.chromium ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-gpu", "--force-device-scale-factor=1"],
-  });
-  const page = await browser.newPage({ viewport: { width: 1200, height: 760 } });
-  page.setDefaultTimeout(PATIENCE);
-  try {
-    await page.goto(`${address}/?folder=${encodeURIComponent(folder)}`);
-    await story({ page, folder, data });
-  } catch (e) {
-    await page.screenshot({ path: join(out, `${name}-failure.png`) }).catch(() => undefined);
-    writeFileSync(join(out, `${name}-code-server.log`), log.join(""));
-    writeFileSync(join(out, `${name}-extension.log`), outputOf(data));
-    throw e;
-  } finally {
-    await browser.close();
-    const gone = new Promise((resolve) => server.once("exit", resolve));
-    server.kill("SIGTERM");
-    await gone;
-  }
 }
 
 async function offloadStory({ page, folder }) {
@@ -160,9 +92,9 @@ async function offloadStory({ page, folder }) {
   await simulationStory(page, folder);
   if (options.screenshot !== undefined) await picture(page, folder, name);
 
-  const [before] = await until("the server's process", () => nonEmpty(serverProcesses()));
+  const [before] = await until("the server's process", () => nonEmpty(serverProcesses(home)));
   process.kill(before, "SIGKILL");
-  await until("another server's process", () => nonEmpty(serverProcesses().filter((pid) => pid !== before)));
+  await until("another server's process", () => nonEmpty(serverProcesses(home).filter((pid) => pid !== before)));
   await open(page, "loops.c");
   await page.keyboard.press("Control+End");
   await page.keyboard.insertText("\nvoid again(int n, float *a) {\n    for (int i = 1; i < n; i++)\n        a[i] = a[i - 1] * 2;\n}\n");
@@ -212,21 +144,23 @@ async function resultsStory({ page, folder }) {
 async function longStory({ page, folder }) {
   writeFileSync(
     join(folder, "settle.c"),
-    `void settle(int n, double *restrict a, const double *restrict b)
+    `#include <string.h>
+
+double table[900000];
+
+void settle(int n, double *restrict a, const double *restrict b)
 {
-    for (int i = 0; i < n; i++) {
-        double s = 0.0;
-        for (int k = 0; k < 3000000; k++)
-            s = s * 0.5 + b[i];
-        a[i] = s;
-    }
+    for (int r = 0; r < 2000; r++)
+        memset(table, r, sizeof table);
+    for (int i = 0; i < n; i++)
+        a[i] = 0.5 * b[i];
 }
 `,
   );
   writeFileSync(join(folder, "norm.c"), "#include <math.h>\n\ndouble norm(double x, double y) {\n    return sqrt(pow(x, 2) + pow(y, 2));\n}\n");
   await open(page, "settle.c");
   await page.locator(".squiggly-hint").first().waitFor();
-  await goTo(page, 3, 5);
+  await goTo(page, 9, 5);
   await choose(page, "Warpwright: Verify the Loop");
   await panel(page, /Verifying the kernel/);
   await page.screenshot({ path: join(out, "working.png") });
@@ -277,31 +211,6 @@ async function simulationStory(page, folder) {
   await page.screenshot({ path: join(out, "simulate.png") });
   step("the kernel's counts are in a panel and behind its lines");
   await closeBeside(page);
-}
-
-/** The page of a result: the innermost of a webview's frames, whichever says this. */
-async function panel(page, words) {
-  return until(`a result that says ${words}`, async () => {
-    for (const frame of page.frames()) {
-      const text = await textOf(frame);
-      if (frame !== page.mainFrame() && words.test(text)) return frame;
-    }
-    return undefined;
-  });
-}
-
-/** What a frame shows; nothing while it is being loaded. */
-function textOf(frame) {
-  return frame.locator("body").innerText({ timeout: 2000 }).catch(() => "");
-}
-
-/** Closes what stands in the second column. */
-async function closeBeside(page) {
-  const beside = page.locator(".editor-group-container").nth(1);
-  await page.keyboard.press("Control+2");
-  await choose(page, "View: Close All Editors in Group");
-  await beside.waitFor({ state: "hidden" });
-  await page.keyboard.press("Control+1");
 }
 
 /** The tree of the folder's loops and kernels: listed, filtered, grouped, a click, and two loops of two files offloaded with one preview. */
@@ -500,17 +409,6 @@ async function picture(page, folder, kernel) {
   await page.setViewportSize(size);
 }
 
-async function quickOpen(page, file) {
-  const row = page.locator(".quick-input-widget .monaco-list-row.focused", { hasText: file }).first();
-  await until(`${file} is found`, async () => {
-    await fill(page, "Control+p", file);
-    return row.waitFor({ timeout: PATIENCE / 10 }).then(() => true, () => false);
-  });
-  await page.keyboard.press("Enter");
-  await page.locator(".quick-input-widget").first().waitFor({ state: "hidden" });
-  await page.locator(".editor-group-container.active .tab.active", { hasText: file }).first().waitFor();
-}
-
 async function restrictedStory({ page }) {
   await open(page, "loops.c");
   await page.locator(".squiggly-info").first().waitFor();
@@ -525,142 +423,6 @@ async function restrictedStory({ page }) {
   if (settled.some((r) => r.includes("Verify the Loop"))) throw new Error("verifying is offered in a folder that is not trusted");
   step("there, verifying is not offered");
   await page.screenshot({ path: join(out, "restricted.png") });
-}
-
-/** Presses keys until what they open is there: on a busy machine a widget that opens too early is closed by what arrives. */
-async function press(page, keys, opened) {
-  await until(`what ${keys.join(" ")} opens`, async () => {
-    await page.keyboard.press("Escape");
-    for (const key of keys) await page.keyboard.press(key);
-    return opened.waitFor({ timeout: PATIENCE / 20 }).then(() => true, () => false);
-  });
-}
-
-async function open(page, file) {
-  const row = page.locator(".explorer-folders-view .monaco-list-row", { hasText: file }).first();
-  await row.dblclick();
-  await page.locator(".tab.active", { hasText: file }).first().waitFor();
-  await page.locator(".monaco-editor .view-line").first().waitFor();
-}
-
-async function palette(page, text) {
-  await fill(page, "F1", `>${text}`);
-}
-
-/** Opens the quick input with a key and fills it, again if a widget that was still closing took the text with it. */
-async function fill(page, key, text) {
-  const input = page.locator(".quick-input-widget input").first();
-  await until(`the quick input holds ${text}`, async () => {
-    await closed(page);
-    await page.keyboard.press(key);
-    return input
-      .fill(text, { timeout: PATIENCE / 20 })
-      .then(() => input.inputValue({ timeout: PATIENCE / 20 }))
-      .then((value) => value === text && input.isVisible(), () => false);
-  });
-}
-
-/** Waits until no quick input is open; one that stays is sent away. */
-async function closed(page) {
-  const widget = page.locator(".quick-input-widget").first();
-  await until("no quick input is open", async () => {
-    if (!(await widget.isVisible())) return true;
-    await page.keyboard.press("Escape");
-    return widget.waitFor({ state: "hidden", timeout: PATIENCE / 20 }).then(() => true, () => false);
-  });
-}
-
-/** Runs a command by its title, as people do; `asks` is the title of what it asks. */
-async function choose(page, title, asks) {
-  const row = page.locator(".quick-input-widget .monaco-list-row.focused", { hasText: title }).first();
-  await until(`the palette offers ${title}`, async () => {
-    await palette(page, title);
-    return row.waitFor({ timeout: PATIENCE / 10 }).then(() => true, () => false);
-  });
-  await page.keyboard.press("Enter");
-  // What asks for a text does so where the palette was.
-  if (asks !== undefined) await page.locator(".quick-input-title:visible", { hasText: asks }).first().waitFor();
-  else await page.locator(".quick-input-widget").first().waitFor({ state: "hidden" });
-}
-
-function rows(page) {
-  return page.locator(".quick-input-widget .monaco-list-row").allInnerTexts();
-}
-
-async function goTo(page, line, column) {
-  await fill(page, "Control+g", `:${line}:${column}`);
-  await page.keyboard.press("Enter");
-  // The list shows the place while it is open: the status bar alone does not say that Enter was taken.
-  await page.locator(".quick-input-widget").first().waitFor({ state: "hidden" });
-  await page.locator(".statusbar-item", { hasText: `Ln ${line}, Col ${column}` }).first().waitFor();
-}
-
-function lineOf(folder, file, text) {
-  const line = read(folder, file).split("\n").findIndex((l) => l.includes(text));
-  if (line < 0) throw new Error(`${file} has no line with ${text}`);
-  return line + 1;
-}
-
-function read(folder, file) {
-  const path = join(folder, file);
-  return existsSync(path) ? readFileSync(path, "utf8") : "";
-}
-
-/** Processes that run the program inside our own copy of the extension, which nothing else does. */
-function serverProcesses() {
-  return readdirSync("/proc").filter((p) => /^\d+$/.test(p)).filter((pid) => {
-    try {
-      return [readlinkSync(`/proc/${pid}/exe`), ...readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")].some((s) => s.startsWith(join(home, "extensions")) && s.endsWith("/server/warpwright"));
-    } catch {
-      return false; // it ended meanwhile
-    }
-  }).map(Number);
-}
-
-function nonEmpty(list) {
-  return list.length > 0 ? list : undefined;
-}
-
-async function until(what, condition) {
-  const end = Date.now() + PATIENCE;
-  for (;;) {
-    const value = await condition();
-    if (value) return value;
-    if (Date.now() > end) throw new Error(`waited in vain for: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
-/** What the extension wrote to its output channels. */
-function outputOf(data) {
-  const logs = join(data, "logs");
-  if (!existsSync(logs)) return "";
-  return readdirSync(logs, { recursive: true }).map(String).filter((f) => /warpwright/i.test(f) && f.endsWith(".log")).map((f) => `== ${f}\n${readFileSync(join(logs, f), "utf8")}`).join("\n");
-}
-
-function userSettings() {
-  return {
-    "workbench.startupEditor": "none",
-    "workbench.secondarySideBar.defaultVisibility": "hidden",
-    "workbench.colorTheme": "Default Dark Modern",
-    "workbench.tips.enabled": false,
-    "chat.disableAIFeatures": true,
-    "security.workspace.trust.startupPrompt": "never",
-    "security.workspace.trust.banner": "never",
-    "editor.minimap.enabled": false,
-    "editor.fontFamily": "DejaVu Sans Mono",
-    "editor.fontSize": 12,
-    "editor.autoClosingBrackets": "never",
-    "editor.autoIndent": "none",
-    "editor.hover.delay": 100,
-    "editor.hover.sticky": true,
-    "editor.hover.above": false,
-    "editor.stickyScroll.enabled": false,
-    "files.autoSave": "off",
-    "telemetry.telemetryLevel": "off",
-    "extensions.ignoreRecommendations": true,
-    "window.commandCenter": false,
-  };
 }
 
 function step(text) {

@@ -14,9 +14,6 @@ import type { Status } from "./status";
 import type { TraceChannel } from "./trace";
 import { needsTrust } from "./trust";
 
-/** The command that an action carries which brings kernels: it is run when the edit is made. */
-export const OPEN_BESIDE = "warpwright.openBeside";
-
 /** Extensions that give C and CUDA an outline and a call hierarchy. */
 const OUTLINERS = ["llvm-vs-code-extensions.vscode-clangd", "ms-vscode.cpptools"];
 
@@ -27,6 +24,8 @@ export class Server {
   #tokens = 0;
   /** Told each time the server runs. */
   onRunning: (() => void) | undefined;
+  /** Kernels that actions bring whose edits were handed out: they are shown when they come into being. */
+  readonly #awaited = new Set<string>();
   /** Starts and stops run one after the other, whatever the order and number of clicks. */
   #queue: Promise<void> = Promise.resolve();
 
@@ -42,6 +41,9 @@ export class Server {
     this.#output = output;
     this.#trace = trace;
     this.#panels = panels;
+    // A command that an action carries would not do: editors drop it when a list took its place while the edit was made.
+    const shown = vscode.workspace.onDidCreateFiles(({ files }) => openBeside(files.map((uri) => uri.toString()).filter((uri) => this.#awaited.delete(uri))));
+    context.subscriptions.push(shown);
   }
 
   /** Calls off what the server works on. */
@@ -162,10 +164,8 @@ export class Server {
           // The server shows why an action comes to nothing; what comes with one that does is opened beside it.
           resolveCodeAction: async (item, token, next) => {
             const action = await next(item, token);
-            if (action?.edit !== undefined && action.command === undefined) {
-              const made = kernels(action.edit.entries().map(([uri]) => uri.toString()));
-              if (made.length > 0) action.command = { title: action.title, command: OPEN_BESIDE, arguments: [made] };
-            }
+            const made = kernels(action?.edit?.entries().map(([uri]) => uri.toString()) ?? []);
+            for (const uri of made) this.#awaited.add(uri);
             return action;
           },
         },
@@ -205,7 +205,7 @@ export class Server {
 }
 
 /** Shows new kernels beside the program that they come from, which keeps the focus. */
-export async function openBeside(uris: readonly string[]): Promise<void> {
+async function openBeside(uris: readonly string[]): Promise<void> {
   for (const uri of uris) {
     await vscode.window.showTextDocument(vscode.Uri.parse(uri), { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: false });
   }

@@ -1,7 +1,7 @@
 // Commands of the editor. Those "at the cursor" are the server's own commands, told where the cursor is.
 
 import * as vscode from "vscode";
-import { OPEN_BESIDE, openBeside, type Server } from "./client";
+import type { Server } from "./client";
 import { CANCEL_WORK, OPEN_PLACE, openPlace } from "./panels";
 
 /** The server's commands that act on the loop around a place, or on its file: `warpwright.offload` and so on. */
@@ -13,7 +13,6 @@ export function registerCommands(context: vscode.ExtensionContext, server: Serve
   };
   for (const name of AT_CURSOR) add(`warpwright.${name}AtCursor`, () => atCursor(name));
   context.subscriptions.push(
-    vscode.commands.registerCommand(OPEN_BESIDE, openBeside),
     vscode.commands.registerCommand(OPEN_PLACE, openPlace),
     vscode.commands.registerCommand(CANCEL_WORK, (token: string) => server.cancel(token)),
   );

@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout)]
 
 mod bounds;
+mod clicks;
 mod client;
 mod codegen;
 mod demo;
@@ -42,6 +43,8 @@ cargo xtask metrics bounds FOLDER [COUNT]
                                time and memory of verify and bench on COUNT (50) C files below a folder
 cargo xtask metrics promises FOLDER [COUNT]
                                claims of offloads and actions on COUNT (40) C and CUDA files below a folder, each held to what comes of it
+cargo xtask metrics clicks FOLDER [COUNT]
+                               every action and lens at loops of COUNT (20) C files below a folder, clicked in a real VS Code
 cargo xtask metrics noise FILE…|FOLDER [COUNT]
                                findings, lenses, inlay hints and lines of hovers of files, or of COUNT (20) below a folder
 cargo xtask dist               release build and VS Code package, into target/dist/
@@ -69,6 +72,7 @@ fn run() -> Result<()> {
         ["new", kind, name] => scaffold::run(kind, name),
         ["metrics", "bounds", rest @ ..] => bounds::from_words(rest),
         ["metrics", "promises", rest @ ..] => promises::from_words(rest),
+        ["metrics", "clicks", rest @ ..] => clicks::from_words(rest),
         ["metrics", "noise", rest @ ..] => noise::from_words(rest),
         ["metrics", rest @ ..] => measure(rest),
         ["dist"] => dist::run(),

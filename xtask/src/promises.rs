@@ -167,7 +167,7 @@ fn spaced(loops: &[Value]) -> BTreeMap<u64, u64> {
 }
 
 /// What `analyze` reports of a file.
-fn reported(warpwright: &PathBuf, file: &Path) -> Result<Value> {
+pub fn reported(warpwright: &PathBuf, file: &Path) -> Result<Value> {
     let mut command = program::command(warpwright);
     command.args(["analyze", "--format", "json", "--fail-on", "never"]).arg(file);
     let out = sh::output(&mut command)?;

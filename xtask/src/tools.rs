@@ -37,6 +37,13 @@ const BUILD: &[(&str, &str)] = &[
 ];
 /// Compiles kernels written for HIP.
 const HIP: &[(&str, &str)] = &[("hipcc", "hipcc")];
+/// Compiles and runs C# programs that our machine is compared with.
+const MONO: &[(&str, &str)] = &[
+    ("mono-mcs", "mcs"),
+    ("mono-runtime", "mono"),
+    ("libmono-corlib4.5-cil", "/usr/lib/mono/4.5/mscorlib.dll"),
+    ("libmono-system-core4.0-cil", "/usr/lib/mono/4.5/System.Core.dll"),
+];
 const PYTHON: &[(&str, &str)] = &[("python3", "python3")];
 /// Decides what rule pages claim; loaded at run time.
 const SOLVER: &[(&str, &str)] = &[("libz3-4", "/usr/share/doc/libz3-4")];
@@ -69,6 +76,7 @@ pub fn for_testing() -> Vec<Missing> {
     attempt("packages of the editors", &|| debian(EDITORS));
     attempt("Z3", &|| debian(SOLVER));
     attempt("hipcc", &|| debian(HIP));
+    attempt("mono", &|| debian(MONO));
     attempt("NVRTC", &nvrtc);
     attempt("packages of the extension", &|| npm_packages("vscode-extension"));
     attempt("packages of the editor tests", &|| npm_packages("tests/editors"));

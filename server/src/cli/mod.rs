@@ -17,6 +17,7 @@ mod verify;
 mod worker;
 
 mod reading;
+mod reasons;
 mod writing;
 mod written;
 

@@ -7,6 +7,12 @@ use super::FileReport;
 pub fn kernel(report: &FileReport, k: &ide::KernelReport) -> wire::Kernel {
     let place = |span| report.place(span, PositionEncoding::Utf8);
     let (races, race_verdict) = races(report, &k.races);
+    let given = |l: &ide::LaunchReport| wire::GivenLaunch {
+        block: l.block,
+        grid: l.grid,
+        line: place(l.span)[0],
+        taken: l.taken.clone(),
+    };
     let out_of_range = |x: &ide::RangeReport| {
         let [line, column, ..] = place(x.span);
         wire::OutOfRange { array: x.object.clone(), column, line, when: x.when.clone() }
@@ -14,14 +20,16 @@ pub fn kernel(report: &FileReport, k: &ide::KernelReport) -> wire::Kernel {
     wire::Kernel {
         accesses: k.accesses.iter().map(|a| access(report, a)).collect(),
         barriers: k.barriers.iter().map(|b| barrier(report, b)).collect(),
-        block: k.shape.as_ref().map(|(s, _)| s.block),
+        block: k.shape.as_ref().map(|(s, _)| s.block).or(k.launches.iter().find_map(|l| l.block)),
         branches: k.branches.iter().map(|b| branch(report, b)).collect(),
         grid: k.shape.as_ref().map(|(s, _)| s.grid),
+        launches: k.launches.iter().map(given).collect(),
         line: place(k.span)[0],
         name: k.name.clone(),
         out_of_range: k.out_of_range.as_ref().map(|list| list.iter().map(out_of_range).collect()),
         race_verdict,
         races,
+        taken: k.taken.clone(),
     }
 }
 
@@ -116,6 +124,7 @@ fn races(report: &FileReport, r: &ide::RacesReport) -> (Option<Vec<wire::KernelR
     };
     let verdict = wire::RaceVerdict {
         apart: r.apart.clone(),
+        positive: r.positive.clone(),
         reason: r.reason.clone(),
         shapes: r.shapes.clone(),
         verdict: r.verdict.to_owned(),

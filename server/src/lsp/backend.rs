@@ -80,8 +80,18 @@ impl Backend {
         need: Need,
         work: impl FnOnce(&Context) -> Result<T> + Send + 'static,
     ) -> impl Future<Output = Result<T>> + Send + 'static {
+        self.ask_until(uri, need, CancelToken::new(), work)
+    }
+
+    /// Likewise, until it is called off.
+    pub fn ask_until<T: Send + 'static>(
+        &self,
+        uri: lsp::Uri,
+        need: Need,
+        cancel: CancelToken,
+        work: impl FnOnce(&Context) -> Result<T> + Send + 'static,
+    ) -> impl Future<Output = Result<T>> + Send + 'static {
         let (reply, answer) = oneshot::channel();
-        let cancel = CancelToken::new();
         let guard = CancelOnDrop(cancel.clone());
         let run = Box::new(move |context: std::result::Result<Context, Refusal>| {
             let done = context.map_err(refused).and_then(|context| work(&context));
@@ -93,6 +103,13 @@ impl Backend {
             let answer = answer.await;
             drop(guard);
             answer.unwrap_or_else(|_| Err(failed_inside()))
+        }
+    }
+
+    /// Tells the user what is not as the title of an edit says.
+    pub async fn tell(&self, told: &[String]) {
+        if !told.is_empty() {
+            self.client.show_message(lsp::MessageType::INFO, told.join(" ")).await;
         }
     }
 

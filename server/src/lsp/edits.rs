@@ -40,6 +40,8 @@ pub struct Of<'a> {
 pub struct Plan {
     documents: Vec<Changed>,
     pub create: Vec<NewFile>,
+    /// What the user is told of it, a sentence each.
+    pub told: Vec<String>,
     /// What the user is to see before it is applied, where it changes many places.
     look_at: Option<lsp::ChangeAnnotation>,
 }
@@ -76,10 +78,11 @@ fn annotation(label: &str, left_out: &[String], caps: &Caps) -> Option<lsp::Chan
 
 /// The edits of several texts as one. `label`: the user is to see them before they are made.
 pub fn joined(plans: Vec<Plan>, label: Option<&str>, left_out: &[String], caps: &Caps) -> Plan {
-    let mut out = Plan { documents: Vec::new(), create: Vec::new(), look_at: None };
+    let mut out = Plan { documents: Vec::new(), create: Vec::new(), told: Vec::new(), look_at: None };
     for plan in plans {
         out.documents.extend(plan.documents);
         out.create.extend(plan.create);
+        out.told.extend(plan.told);
     }
     out.look_at = label.and_then(|label| annotation(label, left_out, caps));
     out
@@ -104,7 +107,7 @@ pub fn plan_of(edit: &ide::WorkspaceEdit, of: Of, caps: &Caps, others: &[Plan]) 
         create.extend(place(file, of.uri, &taken)?);
     }
     let documents = vec![Changed { uri: of.uri.clone(), version: of.version, edits }];
-    Ok(Plan { documents, create, look_at: None })
+    Ok(Plan { documents, create, told: edit.told.clone(), look_at: None })
 }
 
 /// Where a new file goes: beside the document, under a name that is free. `None`: it is there already, word for word.

@@ -37,6 +37,7 @@ pub use facts::memo::LazyFacts;
 pub use facts::*;
 pub use graph::{Edge, Graph, Order};
 pub use host::launch_extents::{launch_extent_terms, launch_extents, launch_only_value, launch_value};
+pub use host::launch_given::{launch_given, CallSite, LaunchContext, LaunchGiven, Taken, TakenAs};
 pub use host::{host_faults, HostContext, HostFault, SharedArray};
 pub use kernel::{
     kernel, kernel_barriers, kernel_overflows, kernel_races, kernel_within, local_arrays,
@@ -145,6 +146,12 @@ pub fn region_without_calls(
     kernels: &[TermId],
 ) -> Option<Written> {
     offload::region::written::without_calls(body, program, statements, kernels)
+}
+
+/// A call in the statements that keeps them from sharing data on the device, whatever nests they hold: seen at once, and no whole
+/// answer.
+pub fn region_is_kept_apart_by(body: &Body, program: &Program, statements: &[TermId]) -> Option<TermId> {
+    offload::region::written::kept_apart_by(body, program, statements)
 }
 
 /// The same function with what uses memory beside the parallel loops as kernels of its own: single statements, numbers that only

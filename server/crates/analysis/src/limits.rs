@@ -125,6 +125,13 @@ pub(crate) mod offload_live {
     pub(crate) const MAX_FUNCTIONS: usize = 200;
 }
 
+/// Of `host::launch_given`.
+pub(crate) mod host_launch_given {
+    /// Calls above a launch, and ways to come to it (each gives a launch of its own).
+    pub(crate) const MAX_DEPTH: u32 = 4;
+    pub(crate) const MAX_WAYS: usize = 12;
+}
+
 /// Of `kernel::anyshape`.
 pub(crate) mod kernel_anyshape {
     /// Statements and expressions followed at most, all warps of a kernel together, and how many are one step of the budget.

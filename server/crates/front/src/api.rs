@@ -84,6 +84,12 @@ impl Parsed {
         Some(Part { parsed, left_out })
     }
 
+    /// Whether the text declares a name by the look of it, in a place that was understood or not.
+    pub fn may_declare(&self, name: &str) -> bool {
+        let Parsed { inner } = self;
+        inner.language.front.declares_any((&inner.text, &*inner.read), name)
+    }
+
     /// The text.
     pub fn text(&self) -> &Arc<str> {
         &self.inner.text
@@ -147,7 +153,7 @@ fn lower_into(parsed: &Parsed, options: &Options, memo: &mut Memo, cancel: &Canc
 #[derive(Clone, Debug)]
 pub struct Unit {
     pub language: Language,
-    /// In textual order, not overlapping.
+    /// In textual order; one may stand within another (a function in a function), and they do not overlap otherwise.
     pub items: Vec<Item>,
     /// Places outside items that were not understood; spans are absolute.
     pub rejects: Vec<Reject>,
@@ -156,6 +162,9 @@ pub struct Unit {
     /// The functions of headers that its functions call, directly or through one another. Their loops are not the
     /// document's.
     pub included: Vec<Included>,
+    /// Functions of the host that C cannot say, with their parameters made plain and their templates' parameters bound: read for their
+    /// launches and for what they give those, and for nothing else.
+    pub lenders: Vec<Item>,
     /// The headers that were read for it, but for those of the C library.
     pub headers: Vec<Arc<Header>>,
     /// What was taken for granted while conditions were decided, where it could as well be otherwise.
@@ -183,7 +192,7 @@ pub struct Choice {
 pub enum Taken {
     /// A macro that nothing defines.
     NotDefined,
-    /// A macro that the options define, as this.
+    /// A macro that the options define, as this; or one that leaves in what a document of its language is for.
     Given(Arc<str>),
     /// A macro that tells compilers or systems apart: as gcc on x86-64 Linux has it.
     Platform,
@@ -210,6 +219,7 @@ impl Unit {
             rejects: Vec::new(),
             directives: Vec::new(),
             included: Vec::new(),
+            lenders: Vec::new(),
             headers: Vec::new(),
             configuration: Vec::new(),
         }
@@ -337,9 +347,10 @@ pub fn speaks_of(directives: &[Directive], number: usize) -> u32 {
 
 /// The item whose span touches the offset.
 pub fn item_at(unit: &Unit, offset: u32) -> Option<&Item> {
+    // of an item in an item the inner one
     let k = unit.items.partition_point(|i| i.span.start <= offset);
-    let item = unit.items.get(k.checked_sub(1)?)?;
-    item.span.touches(offset).then_some(item)
+    let before = unit.items.get(..k)?;
+    before.iter().rev().find(|i| i.span.touches(offset))
 }
 
 /// The smallest term whose span touches the offset (relative to the body); of equals the innermost.

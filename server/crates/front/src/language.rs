@@ -161,6 +161,10 @@ pub trait FrontEnd: Send + Sync + 'static {
     fn first_loop(&self, _text: &str) -> Option<usize> {
         None
     }
+    /// Whether a text declares a name by the look of it, understood or not.
+    fn may_declare(&self, _source: (&str, &Self::Read), _name: &str) -> bool {
+        false
+    }
     /// Lowers a document into its unit, which begins empty; called off, it leaves the unit as it is then. Items that did not change since the last call with this memo
     /// are the same `Arc`s; whatever is not understood is a gap or a reject, never an error.
     fn lower(
@@ -208,6 +212,8 @@ pub trait Reads: Send + Sync {
     #[doc(hidden)]
     fn loop_in(&self, text: &str) -> Option<usize>;
     #[doc(hidden)]
+    fn declares_any(&self, source: (&str, &(dyn Any + Send + Sync)), name: &str) -> bool;
+    #[doc(hidden)]
     fn lower_any(
         &self,
         source: (&Arc<str>, &(dyn Any + Send + Sync)),
@@ -223,6 +229,9 @@ impl<F: FrontEnd> Reads for F {
     }
     fn loop_in(&self, text: &str) -> Option<usize> {
         self.first_loop(text)
+    }
+    fn declares_any(&self, (text, read): (&str, &(dyn Any + Send + Sync)), name: &str) -> bool {
+        read.downcast_ref().is_some_and(|read| self.may_declare((text, read), name))
     }
     fn read_any(&self, text: &str) -> Read {
         Arc::new(self.read(text))

@@ -22,7 +22,7 @@ pub use api::{
     Edit, Included, Item, ItemKind, Options, Parsed, Part, PromiseText, Taken, Unit,
 };
 pub use c::defines::may_define;
-pub use c::headers::{Ask, Header, HeaderId, Headers, Index, Source};
+pub use c::headers::{is_standard as is_standard_header, Ask, Header, HeaderId, Headers, Index, Source};
 pub use c::omp::{omp_directives, omp_threadprivate};
 pub use c::pp::asked::Predefined;
 pub use c::productions::{all_productions, productions};

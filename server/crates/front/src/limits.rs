@@ -136,4 +136,6 @@ pub(crate) mod csharp {
     pub(crate) const MAX_DEPTH: u32 = 150;
     /// Longest chain of left-associative operators that is followed.
     pub(crate) const MAX_CHAIN: usize = 1000;
+    /// How often a text is read again for casts that are none: one in another is seen after it.
+    pub(crate) const MAX_ROUNDS: usize = 8;
 }

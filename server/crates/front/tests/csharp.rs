@@ -28,10 +28,61 @@ fn dump(u: &Unit) -> String {
     out
 }
 
+/// Two units say the same: the first piece in which they do not is shown.
+fn same(a: &Unit, b: &Unit) {
+    let (a, b) = (dump(a), dump(b));
+    for (x, y) in a.split(['\n', ' ']).zip(b.split(['\n', ' '])) {
+        assert_eq!(x, y);
+    }
+    assert_eq!(a.len(), b.len());
+}
+
 fn fresh(text: &str) -> Unit {
     let u = unit_as(Language::CSharp, text, &[]);
     sane(text, &u);
+    assert_eq!(listed(&u), written(text), "loops of\n{text}");
     u
+}
+
+/// Where the loops stand that are spoken of.
+fn listed(u: &Unit) -> Vec<(u32, u32)> {
+    let of_item = |i: &front::Item| {
+        let from = i.span.start;
+        i.body.loops(i.body.root).map(|l| i.body.span(l).shifted(from)).collect::<Vec<_>>()
+    };
+    let mut all: Vec<_> = u.items.iter().flat_map(of_item).map(|s| (s.start, s.end)).collect();
+    all.sort_unstable();
+    all
+}
+
+/// Where the parser sees loops, whatever is around them.
+fn written(text: &str) -> Vec<(u32, u32)> {
+    let mut parser = tree_sitter::Parser::new();
+    parser.set_language(&tree_sitter_c_sharp::LANGUAGE.into()).expect("a language");
+    let tree = parser.parse(text, None).expect("a tree");
+    let (mut all, mut stack) = (Vec::new(), vec![tree.root_node()]);
+    while let Some(n) = stack.pop() {
+        if matches!(n.kind(), "for_statement" | "foreach_statement" | "while_statement" | "do_statement") {
+            all.push((n.start_byte() as u32, n.end_byte() as u32));
+        }
+        stack.extend((0..n.child_count()).filter_map(|k| n.child(k)));
+    }
+    all.sort_unstable();
+    all
+}
+
+const PLACES: &str = include_str!("csharp_places.txt");
+
+/// A loop is spoken of wherever it stands: one snippet a paragraph.
+#[test]
+fn every_loop_is_listed() {
+    let (mut places, mut loops) = (0, 0);
+    for snippet in PLACES.split("\n\n").filter(|s| !s.trim().is_empty()) {
+        let unit = fresh(snippet);
+        places += 1;
+        loops += listed(&unit).len();
+    }
+    assert!(places >= 40 && loops >= 60, "{places} places, {loops} loops");
 }
 
 #[test]
@@ -78,12 +129,22 @@ fn deep_input_ends() {
     fresh(&format!("class A {{ int F() => {}; }}", vec!["1"; 5000].join(" + ")));
     fresh(&"class A {".repeat(500));
     fresh("for (;;) { }\nclass A { void F() { } }\nfor (;;) { }");
+    fresh(&format!("class A {{ void F() {{ {} }} }}", "for (;;) ".repeat(200)));
+    fresh(&format!(
+        "class A {{ void F() {{ {}{} }} }}",
+        "G(() => { for (;;) { ".repeat(60),
+        "} });".repeat(60)
+    ));
     fresh("");
 }
 
 /// A piece of the program taken out, doubled, or put elsewhere.
 fn mangled(at: usize, len: usize, to: usize, how: u8) -> String {
-    let bytes: Vec<char> = PROGRAM.chars().collect();
+    mangled_of(PROGRAM, at, len, to, how)
+}
+
+fn mangled_of(text: &str, at: usize, len: usize, to: usize, how: u8) -> String {
+    let bytes: Vec<char> = text.chars().collect();
     let (at, to) = (at % bytes.len(), to % bytes.len());
     let end = (at + len).min(bytes.len());
     let piece: Vec<char> = bytes[at..end].to_vec();
@@ -106,6 +167,7 @@ proptest! {
     #[test]
     fn mangled_input_is_read(at in 0..20_000usize, len in 0..200usize, to in 0..20_000usize, how in 0..3u8) {
         fresh(&mangled(at, len, to, how));
+        fresh(&mangled_of(PLACES, at, len, to, how));
     }
 
     #[test]
@@ -120,10 +182,10 @@ proptest! {
             // edits that say nothing true
             parsed = parsed.reparse(&[Edit::default()], &*text);
             let unit = lower(&parsed, &Options::default(), &mut memo);
-            prop_assert_eq!(dump(&unit), dump(&fresh(&text)));
+            same(&unit, &fresh(&text));
             // and back, as one who undoes
             parsed = parsed.reparse(&[], PROGRAM);
-            prop_assert_eq!(dump(&lower(&parsed, &Options::default(), &mut memo)), dump(&fresh(PROGRAM)));
+            same(&lower(&parsed, &Options::default(), &mut memo), &fresh(PROGRAM));
         }
     }
 }

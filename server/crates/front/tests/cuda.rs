@@ -192,3 +192,37 @@ fn reductions_of_cub_are_calls() {
         assert_eq!(f.body.rejects().count(), 1, "{call}: {}", show(&text, &unit));
     }
 }
+
+/// Loads and stores that only say how long caches keep what they touch are loads and stores; half types have their size.
+#[test]
+fn loads_with_hints_and_halves() {
+    let text = "__global__ void k(__half *a, const __half *b, float *c) { a[threadIdx.x] = __ldcs(&b[threadIdx.x]); __stcs(c + 1, 2.0f); }";
+    let parsed = front::Parsed::parse(front::Language::Cuda, text);
+    let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
+    let body = &unit.items[0].body;
+    let count = |f: &dyn Fn(&term::Op) -> bool| body.walk(body.root).filter(|&t| f(body.op(t))).count();
+    assert_eq!(count(&|op| matches!(op, term::Op::Call | term::Op::Reject(_))), 0);
+    assert_eq!(count(&|op| matches!(op, term::Op::Deref)), 2);
+    assert_eq!(count(&|op| matches!(op, term::Op::Assign)), 2);
+    let element = body.walk(body.root).find(|&t| matches!(body.op(t), term::Op::Index)).expect("a[…]");
+    assert_eq!(body.types.size_align(body.ty(element)), Some((2, 2)));
+}
+
+/// What a program leaves in for devices is there in a document for devices, and is told; the program's own word comes first.
+#[test]
+fn macros_that_switch_devices_on() {
+    let items = |text: &str| {
+        let parsed = front::Parsed::parse(front::Language::Cuda, text);
+        let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
+        let told: Vec<String> =
+            unit.configuration.iter().map(|c| format!("{}: {:?}", c.name, c.taken)).collect();
+        (unit.items.iter().map(|i| i.name.to_string()).collect::<Vec<_>>(), told.join(", "))
+    };
+    let text = "#ifdef GPU\nvoid f(void) { }\n#endif\n#ifndef CPU_ONLY\nvoid g(void) { }\n#endif\n";
+    let (names, told) = items(text);
+    assert_eq!(names, ["f", "g"]);
+    assert_eq!(told, "GPU: Given(\"1\"), CPU_ONLY: NotDefined");
+    assert_eq!(items(&format!("#define CPU_ONLY\n#undef GPU\n{text}")).0, Vec::<String>::new());
+    // it is no macro that stands for anything
+    assert_eq!(items("enum { CPU, GPU };\nint f(void) { return GPU; }").0.last().map(|s| &**s), Some("f"));
+}

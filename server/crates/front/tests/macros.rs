@@ -52,8 +52,8 @@ fn macros_mean_what_a_compiler_takes_them_to_mean() {
     check(
         "#define A B\n#define B A + 1\nint f(int A) { return A; }",
         expect![[r#"
-        f Program(Reject(Syntax,"the function's header has an error"))
-        ! Syntax at `int f(int A) { return A; }`: the function's header has an error
+        f Program(Reject(Syntax,"the function's header could not be read"))
+        ! Syntax at `int f(int A) { return A; }`: the function's header could not be read
     "#]],
     );
     check("#define CAT(x,y) x##y\n#define STR(x) #x\n#define V(...) g(__VA_ARGS__)\nint ab; int g(); char *f(void) { CAT(a,b) = 1; V(1, 2); return STR(a + \"b\"); }", expect![[r#"

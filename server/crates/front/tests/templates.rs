@@ -112,3 +112,43 @@ fn edits_of_a_launch_change_the_instances() {
     assert_eq!(at(16), ["scale<16, float>"]);
     assert_eq!(at(8), ["scale<8, float>"]);
 }
+
+fn unit(text: &str) -> front::Unit {
+    lower(&Parsed::parse(Language::Cuda, text), &Options::default(), &mut Memo::new())
+}
+
+fn launches(item: &Item) -> usize {
+    item.body.walk(item.body.root).filter(|&t| matches!(item.body.op(t), Op::Launch)).count()
+}
+
+/// Functions of the host that C cannot say are read for their launches, and are no functions of the document.
+#[test]
+fn hosts_of_cpp_lend_their_launches() {
+    let kernel = "template <typename T> __global__ void k(T *a) { a[threadIdx.x] = 1; }\n";
+    let of = |host: &str| {
+        let unit = unit(&format!("{kernel}{host}"));
+        let plain = unit.items.iter().map(launches).sum::<usize>();
+        let lent: Vec<String> = unit.lenders.iter().map(|i| format!("{} {}", i.name, launches(i))).collect();
+        let kernels: Vec<String> =
+            unit.items.iter().filter(|i| i.is_kernel).map(|i| i.name.to_string()).collect();
+        (plain, lent, kernels)
+    };
+    let one = |name: &str, kernel: &str| (0, vec![format!("{name} 1")], vec![kernel.to_owned()]);
+    // a reference, a class's member, a template that others instantiate; `float` where nobody does
+    assert_eq!(of("void run(Big &b) { k<int><<<1, 32>>>(b.p); }"), one("run", "k<int>"));
+    assert_eq!(
+        of("template <typename D> void Layer<D>::go(const std::vector<D *> &v) { k<D><<<1, 32>>>(v[0]); }"),
+        one("go", "k<float>")
+    );
+    let host =
+        "template <typename D> void go(D *a) { k<D><<<1, 32>>>(a); }\nvoid f(double *a) { go<double>(a); }";
+    let (plain, lent, kernels) = of(host);
+    assert_eq!((plain + lent.len(), kernels), (1, vec!["k<double>".to_owned()]));
+    // plain functions are the document's, and functions without launches nobody's
+    assert_eq!(of("void run(float *a) { k<float><<<1, 32>>>(a); }").1, Vec::<String>::new());
+    assert_eq!(of("template <typename D> void go(Big<D> &a) { a.go(); }").1, Vec::<String>::new());
+    // nothing is known of the name by which others call it
+    let unit = unit(&format!("{kernel}void run(Big &b) {{ k<int><<<1, 32>>>(b.p); }}\nvoid f(Big &b);\nvoid g(int n) {{ run(n); }}"));
+    let g = unit.items.iter().find(|i| &*i.name == "g").expect("g");
+    assert!(g.body.walk(g.body.root).any(|t| matches!(g.body.op(t), Op::Reject(_))));
+}

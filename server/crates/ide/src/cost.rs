@@ -4,9 +4,12 @@
 //! All of it is counted from the plan and the text, and is an upper bound: both arms of a condition, triangular loops as wide as
 //! they get, nests that a condition may skip. Deliberately absent: how long anything takes.
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
 use analysis::{Expr, LoopId};
 use codegen::{Plan, RegionPlan};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, SymbolId, TermId};
 
 use crate::function_view::FunctionView;
@@ -148,7 +151,7 @@ fn work(view: &FunctionView, plan: &Plan) -> Option<Amount> {
         let trips = k.dims.iter().map(|d| amount(view, &d.trip_count()));
         let all = trips.fold(Some(Amount::Exactly(1)), product);
         let outer = k.dims.first().map_or(k.body, |d| d.term);
-        let count = Count { view, changed: changed(view.body(), outer) };
+        let count = Count::new(view, changed(view.body(), outer));
         out = sum(out, product(all, count.of(view.body(), k.body, 0)));
     }
     out
@@ -162,7 +165,7 @@ fn each(view: &FunctionView, plan: &Plan) -> Option<(u64, u64)> {
     if k.threads.is_some() || body.loops(k.body).next().is_some() {
         return None;
     }
-    let count = Count { view, changed: changed(body, d.term) };
+    let count = Count::new(view, changed(body, d.term));
     let Some(Amount::Exactly(operations)) = count.of(body, k.body, 0) else { return None };
     let copied = plan.device_buffers().filter(|b| !b.own);
     let bytes = copied.map(|b| b.element_size * (u64::from(b.copy_in) + u64::from(b.written))).sum();
@@ -174,7 +177,7 @@ fn rounds(view: &FunctionView, nest: LoopId, statements: &[TermId]) -> Option<Am
     let body = view.body();
     let inside: FxHashSet<TermId> = statements.iter().flat_map(|&s| body.walk(s)).collect();
     let changed = statements.iter().flat_map(|&s| changed(body, s)).collect();
-    let count = Count { view, changed };
+    let count = Count::new(view, changed);
     let mut out = Some(Amount::Exactly(1));
     let mut at = view.of(nest).parent;
     while let Some(id) = at.filter(|&id| inside.contains(&view.of(id).term)) {
@@ -207,16 +210,22 @@ fn changed(body: &Body, root: TermId) -> FxHashSet<SymbolId> {
 /// Operations of a loop with all its rounds, where the text says how many these are.
 pub(crate) fn operations(view: &FunctionView, term: TermId) -> Option<Amount> {
     let body = view.body();
-    Count { view, changed: changed(body, term) }.of(body, term, 0)
+    Count::new(view, changed(body, term)).of(body, term, 0)
 }
 
 struct Count<'a> {
     view: &'a FunctionView<'a>,
     /// What these have is not the same in all iterations.
     changed: FxHashSet<SymbolId>,
+    /// Of functions that were counted, by name; of one that is being counted nothing is known, for it calls itself.
+    called: RefCell<FxHashMap<Arc<str>, Option<Amount>>>,
 }
 
-impl Count<'_> {
+impl<'a> Count<'a> {
+    fn new(view: &'a FunctionView<'a>, changed: FxHashSet<SymbolId>) -> Count<'a> {
+        Count { view, changed, called: RefCell::default() }
+    }
+
     /// Iterations of a loop inside.
     fn trips(&self, id: LoopId) -> Option<Amount> {
         let body = self.view.body();
@@ -242,8 +251,8 @@ impl Count<'_> {
             Op::Reject(_) | Op::Launch => None,
             _ => Some(Amount::Exactly(0)),
         };
-        let parts = body.args(root).iter().map(|&a| self.of(body, a, depth + 1));
-        let once = parts.fold(Some(Amount::Exactly(0)), sum);
+        let mut parts = body.args(root).iter().map(|&a| self.of(body, a, depth + 1));
+        let once = parts.try_fold(Amount::Exactly(0), |all, part| sum(Some(all), part));
         let rounds = match body.op(root).is_loop() {
             false => Some(Amount::Exactly(1)),
             true if !std::ptr::eq(body, self.view.body()) => None,
@@ -256,10 +265,14 @@ impl Count<'_> {
     fn call(&self, body: &Body, call: TermId, depth: u32) -> Option<Amount> {
         let one = Some(Amount::Exactly(1));
         let name = &body.symbols.get(body.callee(call)?)?.name;
-        match self.view.doc.program().body(name) {
-            None => one,
-            Some(called) => sum(one, self.of(called, called.root, depth + 1)),
+        let Some(called) = self.view.doc.program().body(name) else { return one };
+        if let Some(known) = self.called.borrow().get(name) {
+            return sum(one, known.clone());
         }
+        self.called.borrow_mut().insert(name.clone(), None);
+        let counted = self.of(called, called.root, depth + 1);
+        self.called.borrow_mut().insert(name.clone(), counted.clone());
+        sum(one, counted)
     }
 }
 

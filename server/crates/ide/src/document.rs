@@ -120,6 +120,8 @@ struct Inner {
     /// Made when it is first asked for.
     launches: OnceLock<Launches>,
     /// Likewise.
+    given: OnceLock<FxHashMap<Arc<str>, Vec<crate::kernels::GivenLaunch>>>,
+    /// Likewise.
     host_faults: OnceLock<Vec<HostFaults>>,
     /// Likewise.
     file_arrays: OnceLock<analysis::FileArrays>,
@@ -342,6 +344,7 @@ impl Doc {
                 keys,
                 lines: lines.map_or_else(OnceLock::new, OnceLock::from),
                 launches: OnceLock::new(),
+                given: OnceLock::new(),
                 host_faults: OnceLock::new(),
                 file_arrays: OnceLock::new(),
                 own_library: OnceLock::new(),
@@ -439,6 +442,11 @@ impl Doc {
         let of_kernel = self.inner.launches.get_or_init(find).get(kernel);
         of_kernel.into_iter().flatten().map(|&(k, t)| (&items[k], t))
     }
+    /// What the document's launches of a kernel give it.
+    pub(crate) fn given(&self, kernel: &str) -> &[crate::kernels::GivenLaunch] {
+        let all = self.inner.given.get_or_init(|| crate::kernels::find_given(self));
+        all.get(kernel).map_or(&[], |l| l)
+    }
     /// The faults of host code around launches, for each item.
     pub(crate) fn host_faults(&self) -> &[HostFaults] {
         let find = || {
@@ -473,6 +481,10 @@ impl Doc {
     /// The whole text in one piece.
     pub(crate) fn source(&self) -> &str {
         self.inner.parsed.text()
+    }
+    /// Whether its text declares a name by the look of it, in a place that was understood or not.
+    pub(crate) fn may_declare(&self, name: &str) -> bool {
+        self.inner.parsed.may_declare(name)
     }
     pub(crate) fn unit(&self) -> &front::Unit {
         &self.inner.unit

@@ -111,9 +111,16 @@ fn worth(view: &FunctionView, id: LoopId) -> (Worth, String) {
         let why = match why {
             Quiet::Input => "It prints or reads input in every round.",
             Quiet::Small => "All its rounds together are fewer operations than a launch is worth.",
+            Quiet::Few => "A warp has more threads than it has rounds.",
             Quiet::Fills => "It only fills an array with values that need little arithmetic.",
             Quiet::Walks => "It looks for something, or goes along links, and leaves no element behind.",
             Quiet::Text => "It goes through text.",
+            Quiet::Host => "It runs on the host of a file with kernels, and offloading starts from C files.",
+            Quiet::Times => "It asks the clock.",
+            Quiet::SetsUp => "It only makes memory or hands it back.",
+            Quiet::Macro => "It comes out of a macro or an included file, where no edit can be made.",
+            Quiet::Rounds => "Another file of the program changes how numbers are rounded.",
+            Quiet::Missing => "A header that was not found decides what it does.",
         };
         return (Worth::Small, why.to_owned());
     }

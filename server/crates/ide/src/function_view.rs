@@ -163,7 +163,9 @@ impl<'a> FunctionView<'a> {
     /// The loop's index, if it counts.
     pub fn index_name(&self, id: LoopId) -> Option<&str> {
         let control = self.of(id).control.as_ref().ok()?;
-        Some(self.symbol(control.index))
+        let name = self.symbol(control.index);
+        // the position in what a loop goes over has no name in the text: the element has
+        Some(name.strip_prefix(term::POSITION_OF).unwrap_or(name))
     }
     /// How to call a loop: "loop `i`", or "`while` loop on line 3".
     pub fn loop_name(&self, id: LoopId) -> String {

@@ -82,6 +82,9 @@ fn loop_brief(view: &FunctionView, finding: &LoopFinding, is_told: bool) -> (Str
     let id = finding.id;
     let mut lines: Vec<String> = vec![headline(view, id), String::new()];
     match view.of(id).verdict {
+        Verdict::Independent | Verdict::Reduction if view.item.is_device_only() => {
+            by_a_thread(view, id, &mut lines)
+        }
         Verdict::Independent | Verdict::Reduction => brief::parallel(view, id, is_told, &mut lines),
         Verdict::Sequential => brief::sequential(view, finding, is_told, &mut lines),
         Verdict::Unknown => brief::unknown(view, id, is_told, &mut lines),
@@ -103,6 +106,9 @@ pub(crate) fn loop_markdown(view: &FunctionView, finding: &LoopFinding) -> Strin
     let l = view.of(id);
     let mut lines: Vec<String> = vec![headline(view, id), String::new()];
     match l.verdict {
+        Verdict::Independent | Verdict::Reduction if view.item.is_device_only() => {
+            by_a_thread(view, id, &mut lines)
+        }
         Verdict::Independent | Verdict::Reduction => parallel(view, id, &mut lines),
         Verdict::Sequential => sequential(view, finding, &mut lines),
         Verdict::Unknown => unknown(view, id, &mut lines),
@@ -245,6 +251,24 @@ fn parallel(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
         lines.push(format!("- condition {}: {} ({how})", code(&words.text), escape(&words.sentence)));
     }
     more(conditions.len(), lines);
+}
+
+/// Of a loop that each thread of a kernel goes through: nothing tests what it rests on, and no kernel is made of it.
+fn by_a_thread(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
+    let l = view.of(id);
+    lines.push("- each thread that comes here runs it by itself".to_owned());
+    for r in l.reductions.iter().take(LISTED) {
+        let (of, with) = (words::accumulator(view, r), words::operator(r.op));
+        lines.push(format!("- reduction: {} with {}", code(&of), code(with)));
+    }
+    let is_word = |c: &&analysis::Condition| {
+        c.met_by != analysis::MetBy::Proof && !matches!(c.kind, analysis::ConditionKind::Reassociate(..))
+    };
+    let rests: Vec<&analysis::Condition> = l.conditions.iter().filter(is_word).collect();
+    for c in rests.iter().take(LISTED) {
+        lines.push(format!("- holds where {}", escape(&words::condition(view, &c.kind).sentence)));
+    }
+    more(rests.len(), lines);
 }
 
 /// ` in blocks of 32 × 8 (x: j, y: i)`

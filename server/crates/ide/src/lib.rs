@@ -74,10 +74,10 @@ pub use hints::{inlay_hints, lenses, unspoken, InlayHint, Lens};
 pub use hover::{hover, Hover, STILL as STILL_ANALYZED};
 pub use kernels::{
     assumed, kernel_reports, kernel_text, parse_shape, simulate_kernels, AccessReport, Barrier,
-    BarrierReport, Branch, BranchReport, CountedAccess, KernelReport, KernelRun, Origin, Problem, Race,
-    RaceReport, RacesReport, RangeReport, Shape, SimulateOptions, WarpOperation,
+    BarrierReport, Branch, BranchReport, CountedAccess, KernelReport, KernelRun, LaunchReport, Origin,
+    Problem, Race, RaceReport, RacesReport, RangeReport, Shape, SimulateOptions, WarpOperation,
 };
-pub use lints::missing_headers;
+pub use lints::{has_unread_loops, missing_headers};
 pub use memo::Memo;
 pub use offload::{offload, KernelShape, Offloaded, OffloadedLoop, Refused, Which};
 pub use optimize::offload_optimized;

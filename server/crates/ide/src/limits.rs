@@ -195,6 +195,8 @@ pub(crate) mod verify_cases {
     /// Inputs of the second attempt, and with how many launches among them it ends.
     pub(crate) const GENTLE: u32 = 24;
     pub(crate) const ENOUGH: usize = 6;
+    /// Inputs with sizes that lie apart, where kernels ran on fewer.
+    pub(crate) const APART: u32 = 12;
 }
 
 /// Of `verify::effort`.

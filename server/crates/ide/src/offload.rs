@@ -13,7 +13,7 @@ use crate::check::{Findings, LoopFinding};
 use crate::function_view::{line_column, FunctionView};
 use crate::host_pages::HostPages;
 use crate::lints::is_parallel;
-use crate::optimize::optimized;
+use crate::optimize::{left_plain, optimized};
 use crate::plans::{not_from_c, with_plan_at, NoKernel, OffloadSite, IN_A_MACRO};
 use crate::region_plan::with_region;
 use crate::units::{units, Unit};
@@ -283,7 +283,7 @@ impl<'a> Work<'a> {
                 let output = match self.pages.optimized() {
                     Some(known) => match optimized(self.ask, &self.pages, known, plan, finding.line()) {
                         Err(why) if known.or_plain => {
-                            plain().map(|(o, by, _)| (o, by, Some(left_plain(finding, &why))))
+                            plain().map(|(o, by, _)| (o, by, Some(left_plain(finding.line(), &why))))
                         }
                         done => done.map(|(o, by)| (o, by, None)),
                     },
@@ -301,7 +301,7 @@ impl<'a> Work<'a> {
                 let plain = || codegen::print_region(plan, &self.pages).map(|o| (o, Vec::new(), None));
                 let output = match self.pages.optimized() {
                     Some(known) if known.or_plain => {
-                        plain().map(|(o, by, _)| (o, by, Some(left_plain(finding, SEVERAL))))
+                        plain().map(|(o, by, _)| (o, by, Some(left_plain(finding.line(), SEVERAL))))
                     }
                     Some(_) => Err(SEVERAL.to_owned()),
                     None => plain(),
@@ -310,7 +310,7 @@ impl<'a> Work<'a> {
             });
             // of a loop that is parallel its own reason says more
             let own = is_parallel(view.of(finding.id));
-            together.map_err(|other| other.filter(|_| !own).unwrap_or(why))
+            together.map_err(|other| other.why(&view, statements).filter(|_| !own).unwrap_or(why))
         });
         let (output, name, notes) = made.map_err(|why| why.refused(&view, finding.id))?;
         let (output, optimized_by, left) = output.map_err(Refused::Because)?;
@@ -366,7 +366,7 @@ impl<'a> Work<'a> {
             edit: WorkspaceEdit {
                 create: self.outputs.into_iter().map(file).collect(),
                 edits: vec![FileEdit { file: None, edits }],
-                left_out: Vec::new(),
+                ..Default::default()
             },
             loops: self.loops,
             notes: self.notes,
@@ -374,12 +374,6 @@ impl<'a> Work<'a> {
             build_flags,
         })
     }
-}
-
-/// Of several loops one whose kernel no page optimises.
-fn left_plain(finding: &LoopFinding, why: &str) -> String {
-    let why = why.trim_end_matches(crate::optimize::PLAIN);
-    format!("The kernel of the loop on line {} is not optimised. {}", finding.line(), why.trim_end())
 }
 
 /// Where the block around a loop begins: before the pragmas of other tools that belong to the loop. Those that stand for
@@ -527,8 +521,8 @@ fn recheck(doc: &Doc, offloaded: &Offloaded) -> Result<(), Refused> {
 /// Names of the variables that a document's functions declare.
 fn declared(unit: &front::Unit) -> FxHashSet<Arc<str>> {
     let symbols = unit.items.iter().flat_map(|i| i.body.symbols.iter());
-    let variables =
-        symbols.filter(|s| matches!(s.storage, Storage::Local | Storage::Param(_) | Storage::StaticLocal));
+    let variables = symbols
+        .filter(|s| matches!(s.storage, Storage::Local | Storage::Param(_) | Storage::StaticLocal { .. }));
     variables.map(|s| s.name.clone()).collect()
 }
 

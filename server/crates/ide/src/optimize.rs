@@ -28,6 +28,8 @@ use crate::{check, Ask, Doc, Memo, Refused, RuleTarget, Settings, Target, Tier, 
 const BLOCKS: [[u32; 2]; 2] = [[32, 8], [16, 16]];
 /// What can be done with a kernel that no page optimises.
 pub(crate) const PLAIN: &str = "\"Offload to GPU\" offloads it.";
+/// Likewise, with one whose optimised form was not shown to be right.
+const UNOPTIMIZED: &str = "\"Offload to GPU\" offers the one that is not optimised.";
 /// Columns of a line in a file's head.
 const COLUMNS: usize = 100;
 
@@ -113,15 +115,16 @@ pub(crate) fn optimized(
     }
     // lines are others now
     output.line_map.clear();
-    output.kernel_file.text = with_steps(&text, &climbed.lines());
+    let lines: Vec<String> = climbed.lines().into_iter().chain([HOLDS.to_owned()]).collect();
+    output.kernel_file.text = with_lines(&text, &lines);
     output.derivation.extend(climbed.lines());
     Ok((output, climbed.steps.into_iter().map(|s| s.page).collect()))
 }
 
-/// The file's text, its head with the steps.
-fn with_steps(text: &str, lines: &[String]) -> String {
+/// The file's text, its head with more lines.
+fn with_lines(text: &str, lines: &[String]) -> String {
     let mut head = String::new();
-    for line in lines.iter().map(String::as_str).chain([HOLDS]) {
+    for line in lines {
         head += "\n  ";
         let mut column = 2;
         for word in line.replace("*/", "* /").split_whitespace() {
@@ -143,18 +146,24 @@ const HOLDS: &str = "Of what they assume, this holds here: each array has memory
 /// Whether some page optimises the kernel of a loop of which a plan is remembered. Nothing is run for that.
 pub(crate) fn is_optimizable(view: &FunctionView, id: LoopId) -> bool {
     let Some(Planned::Kernel(outline)) = view.remembered_plan(id) else { return false };
-    *outline.optimizable.get_or_init(|| {
-        let (ask, pages) = (view.ask, view.ask.host_pages());
-        let site = OffloadSite { unnamed: true, ..Default::default() };
-        let found = with_plan_at(view, id, &site, &ask.cancel, |plan, _| {
-            plan.target.name == Target::default().name()
-                && BLOCKS.iter().any(|&block| {
-                    let output = plan.for_pages(block).ok().and_then(|p| codegen::print(&p, &pages).ok());
-                    output.is_some_and(|o| has_a_step(ask, pages.set(), &o))
-                })
-        });
-        found.unwrap_or(false)
-    })
+    if let Some(&known) = outline.optimizable.get() {
+        return known;
+    }
+    let (ask, pages) = (view.ask, view.ask.host_pages());
+    let site = OffloadSite { unnamed: true, ..Default::default() };
+    let found = with_plan_at(view, id, &site, &ask.cancel, |plan, _| {
+        plan.target.name == Target::default().name()
+            && BLOCKS.iter().any(|&block| {
+                let output = plan.for_pages(block).ok().and_then(|p| codegen::print(&p, &pages).ok());
+                output.is_some_and(|o| has_a_step(ask, pages.set(), &o))
+            })
+    });
+    let found = found.unwrap_or(false);
+    // what was called off is not remembered as there being none
+    match !found && ask.is_cancelled() {
+        true => false,
+        false => *outline.optimizable.get_or_init(|| found),
+    }
 }
 
 fn has_a_step(ask: &Ask, set: &RuleSet, output: &codegen::Output) -> bool {
@@ -182,8 +191,7 @@ pub fn offload_optimized(
     }
     if let Some(wrong) = reports.iter().find(|r| r.outcome != Outcome::Same) {
         return Err(Refused::Because(format!(
-            "The kernel of the loop on line {} was not shown to be right, so it is not offered. {} \"Offload to GPU\" \
-             offers the one that is not optimised.",
+            "The kernel of the loop on line {} was not shown to be right, so it is not offered. {} {UNOPTIMIZED}",
             wrong.line, wrong.summary
         )));
     }
@@ -192,6 +200,36 @@ pub fn offload_optimized(
         done.notes.push(format!("The kernel of line {} is optimised by the pages {pages}.", l.line));
     }
     Ok((done, reports))
+}
+
+/// Likewise for who has seen it offered: a kernel that no page optimises in the end comes as it is, and why is said.
+pub(crate) fn offload_optimized_or_plain(
+    ask: &Ask,
+    findings: &Findings,
+    which: &Which,
+) -> Result<Offloaded, Refused> {
+    let why = match offload_optimized(ask, findings, which) {
+        Ok((done, _)) => return Ok(done),
+        Err(Refused::Because(why)) => why,
+        Err(other) => return Err(other),
+    };
+    let mut done = offload(ask, findings, which)?;
+    let told = left_plain(done.loops.first().map_or(0, |l| l.line), &why);
+    for file in &mut done.edit.create {
+        file.text = with_lines(&file.text, &[format!("not optimized: {}", without_advice(&why))]);
+    }
+    done.edit.told.push(told);
+    Ok(done)
+}
+
+/// Of a loop whose kernel no page optimises, or not in the end.
+pub(crate) fn left_plain(line: u32, why: &str) -> String {
+    format!("The kernel of the loop on line {line} is not optimised. {}", without_advice(why))
+}
+
+/// A reason without what else can be done.
+fn without_advice(why: &str) -> &str {
+    why.trim_end_matches(PLAIN).trim_end_matches(UNOPTIMIZED).trim_end()
 }
 
 impl Optimized {

@@ -322,6 +322,8 @@ impl FunctionView<'_> {
                 };
                 match with_region(self, id, &statements, &site, &self.ask.cancel, &counted, shared) {
                     Ok(shared) => Planned::Together(Arc::new(shared)),
+                    // what was called off is no answer
+                    Err(_) if self.ask.is_cancelled() => Planned::No(NoKernel::Cancelled),
                     // what stands against the loop itself says more
                     Err(_) => Planned::No(why),
                 }

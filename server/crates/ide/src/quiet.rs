@@ -1,13 +1,16 @@
-//! Loops of which nothing is said unless somebody asks: they print, read input, fill a table, look for something, go through text, or
-//! are too small to matter. Hover, actions and reports answer for them like for all others; a mark, a promise or a comment makes them be spoken of.
+//! Loops of which nothing is said unless somebody asks: they print, read input, take the time, fill a table, make memory, look for
+//! something, go through text, are too small to matter, or stand where nothing is offered. Hover, actions and reports answer for them like for all others; a mark, a promise or a comment makes them be spoken of.
 
 use analysis::{LoopId, ObstacleKind, TroubleKind};
 use term::{Body, IntKind, Op, TermId, TypeId, TypeKind};
 
 use crate::cost::{operations, Amount};
 use crate::function_view::FunctionView;
-use crate::limits::cost::LEAST_OPERATIONS;
+use crate::limits::cost::{LEAST_ITERATIONS, LEAST_OPERATIONS};
 use crate::limits::quiet::FEW;
+use crate::plans::{NoKernel, Planned};
+use crate::words::rests_on_a_header;
+use crate::Doc;
 
 /// Why nobody needs to hear of a loop unasked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,12 +19,26 @@ pub(crate) enum Quiet {
     Input,
     /// All its rounds together are fewer operations than a launch is worth.
     Small,
+    /// It is not parallel, and a warp has more threads than it has rounds.
+    Few,
     /// It gives array elements values that need no memory and little arithmetic.
     Fills,
     /// It looks for something or goes along links, and leaves no element behind.
     Walks,
     /// It goes through text.
     Text,
+    /// It runs on the host of a file with kernels, where no offload starts.
+    Host,
+    /// It asks the clock, or repeats what it measures.
+    Times,
+    /// It makes, hands back or asks for what a run needs: memory, streams, events, a device's time.
+    SetsUp,
+    /// A header that was not found decides all that is in its way.
+    Missing,
+    /// A macro or an included file brings it, where nothing can be offered.
+    Macro,
+    /// Another file of the program changes how numbers are rounded, and nothing else is in its way.
+    Rounds,
 }
 
 /// Whether a loop is left alone.
@@ -30,29 +47,89 @@ pub(crate) fn quiet(view: &FunctionView, id: LoopId) -> Option<Quiet> {
     if l.mark.is_some() || !l.promises.is_empty() || view.together(id).is_some() {
         return None;
     }
+    if offers_nothing(view.doc) && !view.item.is_device_only() {
+        return Some(Quiet::Host);
+    }
+    if !view.is_source(id) {
+        return Some(Quiet::Macro);
+    }
     if prints(view, id) {
         return Some(Quiet::Input);
+    }
+    if asks_the_clock(view, id) {
+        return Some(Quiet::Times);
+    }
+    if sets_up(view.body(), l.term) {
+        return Some(Quiet::SetsUp);
     }
     if matches!(operations(view, l.term), Some(Amount::Exactly(n)) if n < LEAST_OPERATIONS) {
         return Some(Quiet::Small);
     }
-    if fills(view.body(), l.term) {
+    if fills(view, id) {
         return Some(Quiet::Fills);
     }
     if crate::lints::is_parallel(l) {
-        return None;
+        return is_refused_for_a_header(view, id).then_some(Quiet::Missing);
     }
-    if walks(view, id) {
+    if few_rounds(view.body(), l.term) {
+        return Some(Quiet::Few);
+    }
+    if walks(view, id) || follows_links(view.body(), l.term) {
         return Some(Quiet::Walks);
+    }
+    if !l.obstacles.is_empty() && l.obstacles.iter().all(|o| rests_on_a_header(view, o)) {
+        return Some(Quiet::Missing);
+    }
+    if rounds_elsewhere(view, id) {
+        return Some(Quiet::Rounds);
     }
     is_text(view.body(), l.term).then_some(Quiet::Text)
 }
 
-/// Whether a loop that nobody can count beforehand, or that may end early, stores to no element.
+/// Whether a document holds kernels beside the code that launches them, where no offload starts.
+pub(crate) fn offers_nothing(doc: &Doc) -> bool {
+    doc.language().kernels && !doc.language().offloads
+}
+
+/// Whether all that is in a loop's way is that another file of the program looks at the floating-point environment, or changes it.
+fn rounds_elsewhere(view: &FunctionView, id: LoopId) -> bool {
+    let rounds =
+        |o: &analysis::Obstacle| matches!(o.kind, ObstacleKind::Watched(analysis::Watched::Rounding));
+    let all = &view.of(id).obstacles;
+    let here = || {
+        [
+            "fesetround",
+            "fesetenv",
+            "feupdateenv",
+            "_mm_setcsr",
+            "_controlfp",
+            "fedisableexcept",
+            "FENV_ACCESS",
+        ]
+    };
+    !all.is_empty() && all.iter().all(rounds) && !here().iter().any(|w| view.doc.source().contains(w))
+}
+
+/// Whether a parallel loop gets no kernel because of what a header that was not found declares.
+fn is_refused_for_a_header(view: &FunctionView, id: LoopId) -> bool {
+    let refused = || match view.known_plan(id) {
+        Some(Planned::No(NoKernel::Obstacle(Some(o), _))) => rests_on_a_header(view, &o),
+        _ => false,
+    };
+    !crate::lints::missing_headers(view.doc).is_empty() && refused()
+}
+
+/// Whether a loop that nobody can count beforehand, or that may end early or end the program, stores to no element.
 fn walks(view: &FunctionView, id: LoopId) -> bool {
     let (body, l) = (view.body(), view.of(id));
-    let ends =
-        |o: &analysis::Obstacle| matches!(o.kind, ObstacleKind::NotCounted(_) | ObstacleKind::EarlyExit);
+    let ends = |o: &analysis::Obstacle| {
+        matches!(
+            o.kind,
+            ObstacleKind::NotCounted(_)
+                | ObstacleKind::EarlyExit
+                | ObstacleKind::Call { why: TroubleKind::NoReturn, .. }
+        )
+    };
     let stores = |t: TermId| match (body.op(t), body.args(t)) {
         (Op::Assign | Op::Compound(_) | Op::Step { .. }, &[place, ..]) => {
             is_cell(body, place) || matches!(body.op(place), Op::Deref)
@@ -62,20 +139,58 @@ fn walks(view: &FunctionView, id: LoopId) -> bool {
     l.obstacles.iter().any(ends) && !body.walk(l.term).any(stores)
 }
 
+/// Whether a loop counts from a number to another that is near.
+fn few_rounds(body: &Body, root: TermId) -> bool {
+    let Some(parts) = body.loop_parts(root) else { return false };
+    // of the loops in it none would speak
+    if body.loops(parts.body).next().is_some() {
+        return false;
+    }
+    let first = parts.init.and_then(|init| {
+        body.walk(init).find_map(|t| match (body.op(t), body.args(t)) {
+            (Op::Declare(_), &[value]) | (Op::Assign, &[_, value]) => body.as_int(value),
+            _ => None,
+        })
+    });
+    let last = parts.condition.and_then(|c| match (body.op(c), body.args(c)) {
+        (Op::Binary(_), &[_, bound]) => body.as_int(bound),
+        _ => None,
+    });
+    first.zip(last).is_some_and(|(a, b)| a.abs_diff(b) < LEAST_ITERATIONS.into())
+}
+
+/// Whether a loop goes along the links of a list: `p = p->next`.
+fn follows_links(body: &Body, root: TermId) -> bool {
+    body.walk(root).any(|t| match (body.op(t), body.args(t)) {
+        (Op::Assign, &[place, value]) => {
+            let s = body.as_symbol(place);
+            let from = match (body.op(value), body.args(value)) {
+                (Op::Member { .. }, &[of]) => body.walk(of).find_map(|x| body.as_symbol(x)),
+                _ => None,
+            };
+            s.is_some() && s == from && matches!(body.types.kind(body.ty(place)), TypeKind::Pointer { .. })
+        }
+        _ => false,
+    })
+}
+
 /// Whether all elements that a loop touches are characters, or pointers to some.
 fn is_text(body: &Body, root: TermId) -> bool {
-    let is_char = |ty: TypeId| matches!(body.types.kind(ty), TypeKind::Int(IntKind::Char));
     let mut any = false;
+    let is_char = |ty: TypeId| match body.types.kind(ty) {
+        TypeKind::Int(IntKind::Char) => Some(true),
+        // bytes beside text
+        TypeKind::Int(IntKind::UChar | IntKind::SChar) => Some(false),
+        _ => None,
+    };
     for t in body.walk(root).filter(|&t| matches!(body.op(t), Op::Index | Op::Deref)) {
-        any = true;
         let is_one = match body.types.kind(body.ty(t)) {
             TypeKind::Pointer { to, .. } => is_char(*to),
             TypeKind::Array { of, .. } => is_char(*of),
             _ => is_char(body.ty(t)),
         };
-        if !is_one {
-            return false;
-        }
+        let Some(is_text) = is_one else { return false };
+        any |= is_text;
     }
     any
 }
@@ -117,8 +232,51 @@ fn leaves(body: &Body, t: TermId) -> bool {
     }
 }
 
-/// Whether all that a nest does is to store values made of numbers, variables and indices, with few operations each.
-fn fills(body: &Body, root: TermId) -> bool {
+/// Whether what stands in a loop's way is that the time is asked in it.
+fn asks_the_clock(view: &FunctionView, id: LoopId) -> bool {
+    view.of(id).obstacles.iter().any(|o| match &o.kind {
+        ObstacleKind::Call { why: TroubleKind::State, name, function } => {
+            let name = if name.is_empty() { view.symbol(*function) } else { analysis::plain_name(name) };
+            matches!(name, "clock" | "time" | "gettimeofday" | "clock_gettime" | "omp_get_wtime")
+        }
+        _ => false,
+    })
+}
+
+/// Whether all statements of a nest are calls that make, hand back or ask for memory, or store what such a call gives.
+fn sets_up(body: &Body, root: TermId) -> bool {
+    let is_one = |t: TermId| *body.op(t) == Op::Call && body.callee_name(t).is_some_and(is_of_memory);
+    let mut any = false;
+    for part in straight(body, root) {
+        let Some(all) = part else { return false };
+        let given = match (body.op(all), body.args(all)) {
+            (Op::Assign, &[_, value]) => value,
+            _ => all,
+        };
+        let made = std::iter::successors(Some(given), |&t| match (body.op(t), body.args(t)) {
+            (Op::Cast, &[of]) => Some(of),
+            _ => None,
+        });
+        if !made.into_iter().any(is_one) {
+            return false;
+        }
+        any = true;
+    }
+    any
+}
+
+/// Functions of the C library that make memory or hand it back.
+fn is_of_memory(name: &str) -> bool {
+    matches!(name, "malloc" | "calloc" | "realloc" | "aligned_alloc" | "posix_memalign" | "free")
+}
+
+/// Whether all that a nest does is to store values made of numbers, variables and indices, with few operations each, or random ones.
+fn fills(view: &FunctionView, id: LoopId) -> bool {
+    let (body, root) = (view.body(), view.of(id).term);
+    // whatever else is called has an effect of its own
+    let random =
+        |o: &analysis::Obstacle| matches!(o.kind, ObstacleKind::Call { why: TroubleKind::State, .. });
+    let draws = !view.of(id).obstacles.is_empty() && view.of(id).obstacles.iter().all(random);
     let mut stores = 0;
     let mut work = 0;
     for part in straight(body, root) {
@@ -129,6 +287,7 @@ fn fills(body: &Body, root: TermId) -> bool {
                     &[place, _] if is_cell(body, place) => stores += 1,
                     _ => return false,
                 },
+                Op::Call if draws => {}
                 Op::Compound(_) | Op::Step { .. } | Op::Deref | Op::Call | Op::Launch | Op::Reject(_) => {
                     return false
                 }

@@ -16,7 +16,7 @@ use crate::plans::{input, surroundings_allow, Back, NoKernel, OffloadSite};
 use crate::words;
 
 /// Shows `then` the plan of an offload of statements that stand one behind the other, with kernels for the parallel nests in
-/// them, and the function as the plan reads it. `first`: a loop among them. `Err(None)`: no nest in them becomes a kernel. Adds the steps it took to `counted`.
+/// them, and the function as the plan reads it. `first`: a loop among them. Adds the steps it took to `counted`.
 pub(crate) fn with_region<R>(
     view: &FunctionView,
     first: LoopId,
@@ -25,9 +25,12 @@ pub(crate) fn with_region<R>(
     cancel: &CancelToken,
     counted: &Cell<u64>,
     then: impl FnOnce(&codegen::RegionPlan, &FunctionView) -> R,
-) -> Result<R, Option<NoKernel>> {
-    surroundings_allow(view, first).map_err(Some)?;
+) -> Result<R, NotShared> {
+    surroundings_allow(view, first).map_err(NotShared::No)?;
     let (body, program) = (view.body(), view.doc.program());
+    if let Some(call) = analysis::region_is_kept_apart_by(body, program, statements) {
+        return Err(NotShared::Call(call));
+    }
     let unknown = FileArrays::default();
     let file = crate::file_arrays::of(view.doc, cancel, counted).unwrap_or(&unknown);
     let (before, too_long) = (counted.get(), Cell::new(false));
@@ -35,14 +38,42 @@ pub(crate) fn with_region<R>(
     let own = at.nests(view, statements);
     let kernels: Vec<TermId> = own.kernels.iter().map(|n| view.of(n.0).term).collect();
     let mut then = Some(then);
-    if let Some(without) = analysis::region_without_calls(body, program, statements, &kernels) {
+    let made = match analysis::region_without_calls(body, program, statements, &kernels) {
         // which loops of the functions called are parallel here is known when the whole is analyzed
-        return at.with_view(view, &without, |view| {
+        Some(without) => at.with_view(view, &without, |view| {
             let own = at.nests(view, &without.statements);
             at.rounds_or_not(view, &without, own, true, &mut then)
-        });
+        }),
+        None => at.rounds_or_not(view, &Written::of(body, statements), own, false, &mut then),
+    };
+    made.map_err(|why| why.map_or(NotShared::NoNests, NotShared::No))
+}
+
+/// Why statements are not offloaded together.
+pub(crate) enum NotShared {
+    /// No nest in them becomes a kernel.
+    NoNests,
+    /// This call keeps them apart, whatever nests there are: seen at once, where the plan would take an analysis of all that is called.
+    Call(TermId),
+    No(NoKernel),
+}
+
+impl NotShared {
+    /// The same where there are nests that could be kernels.
+    pub fn why(self, view: &FunctionView, statements: &[TermId]) -> Option<NoKernel> {
+        match self {
+            NotShared::NoNests => None,
+            NotShared::Call(term) => {
+                let body = view.body();
+                let mut loops = statements.iter().flat_map(|&s| body.loops(s));
+                let has_nests =
+                    loops.any(|t| view.facts.of_term(t).is_some_and(|id| is_parallel(view.of(id))));
+                let trouble = RegionTrouble { kind: RegionTroubleKind::Call(body.callee(term)), term };
+                has_nests.then(|| NoKernel::Together(words(view, &trouble)))
+            }
+            NotShared::No(why) => Some(why),
+        }
     }
-    at.rounds_or_not(view, &Written::of(body, statements), own, false, &mut then)
 }
 
 /// A parallel loop with what its kernel needs.
@@ -393,7 +424,7 @@ fn words(view: &FunctionView, trouble: &RegionTrouble) -> String {
         }
         RegionTroubleKind::DeclaredInside(s) => format!("the array `{}` is declared in it", name(s)),
         RegionTroubleKind::Part(s) => {
-            format!("it is not known which part of `{}` it uses whatever the data", name(s))
+            format!("it is not known which part of `{}` it uses in every run", name(s))
         }
         RegionTroubleKind::Rows(s) => {
             format!("which rows of `{}` it touches is not known where it begins", name(s))

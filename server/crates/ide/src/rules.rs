@@ -205,7 +205,7 @@ fn attempt(
         edit: WorkspaceEdit {
             create: create.collect(),
             edits: vec![FileEdit { file: None, edits: done.edits.clone() }],
-            left_out: Vec::new(),
+            ..Default::default()
         },
         text: done.text,
         checked,

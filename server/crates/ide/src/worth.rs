@@ -99,10 +99,9 @@ fn walk<'f>(
 fn apart(view: &FunctionView, l: &LoopFinding) -> Option<String> {
     let site = OffloadSite { unnamed: true, ..Default::default() };
     let statements = [view.of(l.id).term];
-    match with_region(view, l.id, &statements, &site, &view.ask.cancel, &Cell::new(0), |_, _| ()) {
-        Err(Some(why @ NoKernel::Together(_))) => Some(why.words(view, l.id)),
-        _ => None,
-    }
+    let made = with_region(view, l.id, &statements, &site, &view.ask.cancel, &Cell::new(0), |_, _| ());
+    let why = made.err()?.why(view, &statements)?;
+    matches!(why, NoKernel::Together(_)).then(|| why.words(view, l.id))
 }
 
 /// Why a unit by itself plainly cannot pay. `None`: it may, or nobody knows its sizes.

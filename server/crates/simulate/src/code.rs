@@ -274,6 +274,16 @@ pub enum Ins {
     CheckLen {
         a: Reg,
     },
+    /// Ends the run by an exception.
+    Raise {
+        what: Raised,
+    },
+    /// How many elements of so many bytes the array at `p` has; faults on null.
+    LengthOf {
+        d: Reg,
+        p: Reg,
+        bytes: u32,
+    },
     /// Arguments stand in `args..args+n`.
     Call {
         f: u32,
@@ -466,6 +476,14 @@ pub struct Code {
     /// Function and instruction of the jumps that decide a statement, a `?:` or a `case`, and the term they decide
     /// (where the options ask for it).
     pub decisions: rustc_hash::FxHashMap<(u32, u32), TermId>,
+}
+
+/// Exceptions of C# that no access of memory and no operation raises by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Raised {
+    Null,
+    OutOfBounds,
+    Overflow,
 }
 
 /// A watched loop.

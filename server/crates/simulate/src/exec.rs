@@ -404,6 +404,22 @@ impl Thread {
                     }
                 }
 
+                Ins::Raise { what } => fault!(match what {
+                    Raised::Null => FaultKind::NullDereference,
+                    Raised::Overflow => FaultKind::SignedOverflow,
+                    Raised::OutOfBounds => {
+                        let object = func.name.clone();
+                        FaultKind::OutOfBounds { object, object_bytes: 0, offset: 0, size: 0 }
+                    }
+                }),
+                Ins::LengthOf { d, p, bytes } => {
+                    let object = crate::memory::locate(r[p as usize]).and_then(|(o, _)| mem.get(o));
+                    match object {
+                        Some(o) => r[d as usize] = o.data.len() as u64 / u64::from(bytes.max(1)),
+                        None => fault!(FaultKind::NullDereference),
+                    }
+                }
+
                 // what others have to do with
                 Ins::Barrier { kind, d, a } => {
                     let value = if a == NONE { 0 } else { r[a as usize] };

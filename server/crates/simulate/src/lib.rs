@@ -29,7 +29,7 @@ mod trace;
 mod warp;
 mod watch;
 
-pub use code::{Code, WarpKind};
+pub use code::{Code, ParamKind, WarpKind};
 pub use compare::{compare, fill_random, Comparison, Difference, ElementKind, Tolerance};
 pub use compile::{compile, Options, Program};
 pub use count::{AccessCount, BarrierCount, BranchCount, Counts, Request, WarpCount};

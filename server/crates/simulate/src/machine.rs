@@ -115,6 +115,16 @@ impl Heap {
     pub fn provide(&mut self, name: &str, o: ObjectId) {
         self.globals.insert(name.into(), o);
     }
+    /// Takes these file-scope variables in the place of its own: programs that share memory have names of their own.
+    pub fn swap_globals(&mut self, names: &mut FxHashMap<Arc<str>, ObjectId>) {
+        std::mem::swap(&mut self.globals, names);
+    }
+    /// Makes the file-scope variables of a program before it runs for the first time.
+    pub fn make_globals(&mut self, code: &Code, budget: &Budget) -> Result<(), Fault> {
+        let (globals, _) = link(code, self, budget)?;
+        unlink(code, &globals, self);
+        Ok(())
+    }
     /// Size in bytes; `None` if it is not alive.
     pub fn bytes(&self, o: ObjectId) -> Option<u64> {
         self.mem.get(o).filter(|x| x.live).map(|x| x.data.len() as u64)

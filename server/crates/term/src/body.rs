@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::{IdVec, IndexId, Span};
 use rustc_hash::FxHashMap;
 
-use crate::{Len, Op, Overflow, Promise, Semantics, Symbol, SymbolId, TypeId, TypeKind, Types};
+use crate::{Op, Overflow, Promise, Semantics, Symbol, SymbolId, TypeId, Types};
 
 base::id!(
     /// A term of one body.
@@ -82,6 +82,9 @@ pub struct Said {
     /// Pointers that always point to something: spans, references, the object itself.
     pub never_null: Vec<SymbolId>,
 }
+
+/// How the variable is called that counts where a loop over the elements of an array stands: this, and the element's name.
+pub const POSITION_OF: &str = "position of ";
 
 /// A variable that holds the length of an array, for as long as another holds the array.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -437,12 +440,7 @@ impl BodyBuilder {
     pub fn finish_part(mut self, root: TermId) -> Body {
         let mut kept = IdVec::new();
         let mut is_kept = vec![false; self.terms.len()];
-        let lengths = self.types.ids().filter_map(|ty| match self.types.kind(ty) {
-            TypeKind::Array { len: Len::Term(t), .. } | TypeKind::Pointer { declared: Len::Term(t), .. } => {
-                Some(*t)
-            }
-            _ => None,
-        });
+        let lengths = self.types.length_terms();
         let promised = self.said.promises.iter().flat_map(|p| p.says.terms());
         let members = self.said.members.iter().copied();
         let mut stack: Vec<TermId> = lengths.chain(promised).chain(members).chain([root]).collect();
@@ -466,6 +464,10 @@ impl BodyBuilder {
     }
     /// Ends building. Terms not under `root` are kept but mean nothing, save those array types refer to.
     pub fn finish(self, root: TermId) -> Body {
+        self.finish_noting(root, |_| {})
+    }
+    /// The same, with what is found out of the whole.
+    pub fn finish_noting(self, root: TermId, note: impl FnOnce(&mut Body)) -> Body {
         let mut body = Body {
             name: self.name,
             semantics: self.semantics,
@@ -482,6 +484,7 @@ impl BodyBuilder {
             said_of_overflow: FxHashMap::default(),
             hash: 0,
         };
+        note(&mut body);
         body.read_said_of_overflow();
         body.name_paths();
         body.hash = crate::hash::hash_body(&body);

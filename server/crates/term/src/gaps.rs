@@ -43,6 +43,30 @@ impl Body {
         out
     }
 
+    /// Those of them that the gap may write: what stands in it as a value (in [`Op::Arithmetic`], of languages in which that is all
+    /// that a use of a variable can be) is only read.
+    pub fn written_by_gap(&self, t: TermId) -> Vec<SymbolId> {
+        let mut out = self.touched_by_gap(t);
+        if self.reach(t) != Some(Reach::Named) {
+            return out;
+        }
+        let (mut read, mut named) = (Vec::new(), Vec::new());
+        let mut stack: Vec<(TermId, bool)> = self.args(t).iter().map(|&a| (a, false)).collect();
+        while let Some((x, is_value)) = stack.pop() {
+            if let Some(s) = self.as_symbol(x) {
+                if is_value { &mut read } else { &mut named }.push(s);
+            }
+            let is_value = is_value || matches!(self.op(x), Op::Arithmetic(_));
+            stack.extend(self.args(x).iter().map(|&a| (a, is_value)));
+        }
+        let own = |s: SymbolId| {
+            let symbol = &self.symbols[s];
+            matches!(symbol.storage, Storage::Local | Storage::Param(_)) && !symbol.address_taken
+        };
+        out.retain(|s| !(own(*s) && read.contains(s) && !named.contains(s)));
+        out
+    }
+
     /// Whether control may come to places under `t`, or leave them, by ways that are not in the terms: hidden text, or a
     /// function that returns a second time (C11 7.13.1.1).
     pub fn jumps_unseen(&self, t: TermId) -> bool {

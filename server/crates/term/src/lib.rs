@@ -17,6 +17,7 @@ mod directives;
 mod gaps;
 mod hash;
 mod intrinsics;
+mod kept;
 mod layout;
 mod limits;
 mod ops;
@@ -31,7 +32,7 @@ pub mod strength;
 
 pub use body::{
     ArrayLength, Body, BodyBuilder, LoopParts, Origin, Reach, Reject, RejectId, RejectKind, Said, Term,
-    TermId,
+    TermId, POSITION_OF,
 };
 pub use directives::{Clause, Combiner, Construct, Directive, Named, Sharing};
 pub use intrinsics::{intrinsic, is_correctly_rounded, only_computes, Intrinsic};

@@ -6,6 +6,14 @@ pub(crate) mod constant {
     pub(crate) const MAX_DEPTH: u32 = 256;
 }
 
+/// Of `kept`.
+pub(crate) mod kept {
+    /// Deepest nesting that is walked: it recurses.
+    pub(crate) const MAX_DEPTH: u32 = 200;
+    /// Terms walked over in a function: each loop is walked at least twice.
+    pub(crate) const MAX_STEPS: u32 = 200_000;
+}
+
 /// Of `notation::reader`.
 pub(crate) mod notation_reader {
     /// Deepest nesting that is read.

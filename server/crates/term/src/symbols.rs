@@ -19,7 +19,10 @@ pub enum Storage {
     /// A local variable, one per execution of its block.
     Local,
     /// A local `static`.
-    StaticLocal,
+    StaticLocal {
+        /// Whether a call may read what an earlier one wrote; else it is what a local variable would be.
+        kept: bool,
+    },
     /// A file-scope variable; `defined_here` tells `extern` apart. Its address may be known anywhere.
     Global {
         /// Whether this file defines (not only declares) it.
@@ -41,6 +44,23 @@ pub enum Storage {
     Shared,
     /// No variable: what is loaded from memory at a path, named by the path's text (see [`crate::Path`]).
     Path,
+}
+
+impl Storage {
+    /// A local `static`.
+    pub fn is_static_local(self) -> bool {
+        matches!(self, Storage::StaticLocal { .. })
+    }
+
+    /// Whether it is a local variable, or as good as one.
+    pub fn is_local(self) -> bool {
+        matches!(self, Storage::Local | Storage::StaticLocal { kept: false })
+    }
+
+    /// Whether it is a variable of one call of the function: a parameter or a local.
+    pub fn is_of_call(self) -> bool {
+        self.is_local() || matches!(self, Storage::Param(_))
+    }
 }
 
 /// A kind of memory of a device, as its programs name it.
@@ -83,8 +103,9 @@ pub struct Symbol {
 }
 
 impl Symbol {
-    /// Whether only the current call of the body can reach it: a parameter or local whose address is not taken.
+    /// Whether only the current call of the body can reach it: a parameter or local whose address is not taken, or a `static` that
+    /// holds nothing from one call to the next.
     pub fn is_own_scalar(&self) -> bool {
-        matches!(self.storage, Storage::Param(_) | Storage::Local) && !self.address_taken
+        self.storage.is_of_call() && !self.address_taken
     }
 }

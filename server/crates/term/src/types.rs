@@ -261,9 +261,18 @@ pub struct Types {
     types: IdVec<TypeId, Type>,
     index: FxHashMap<Type, TypeId>,
     records: IdVec<RecordId, Record>,
+    /// Bytes of opaque types of which that much is known.
+    sizes: Vec<(Arc<str>, u64)>,
 }
 
 impl Types {
+    /// An opaque type of so many bytes, aligned to as many.
+    pub fn opaque_of(&mut self, name: &str, bytes: u64) -> TypeId {
+        if !self.sizes.iter().any(|(n, _)| **n == *name) {
+            self.sizes.push((name.into(), bytes));
+        }
+        self.plain(TypeKind::Opaque(name.into()))
+    }
     /// Interns a type.
     pub fn intern(&mut self, ty: Type) -> TypeId {
         if let Some(&id) = self.index.get(&ty) {
@@ -369,6 +378,15 @@ impl Types {
             _ => None,
         }
     }
+    /// What the lengths in types are computed from: it stands beside the statements.
+    pub fn length_terms(&self) -> impl Iterator<Item = TermId> + '_ {
+        self.ids().filter_map(|ty| match self.kind(ty) {
+            TypeKind::Array { len: Len::Term(t), .. } | TypeKind::Pointer { declared: Len::Term(t), .. } => {
+                Some(*t)
+            }
+            _ => None,
+        })
+    }
     /// Whether arithmetic operators apply.
     pub fn is_arithmetic(&self, id: TypeId) -> bool {
         matches!(self.kind(id), TypeKind::Int(_) | TypeKind::Float(_))
@@ -394,6 +412,7 @@ impl Types {
                 Some((s.checked_mul(*n)?, a))
             }
             TypeKind::Record(r) => self.layout(*r).map(|l| (l.size, l.align)),
+            TypeKind::Opaque(n) => self.sizes.iter().find(|(name, _)| name == n).map(|s| (s.1, s.1)),
             _ => None,
         }
     }

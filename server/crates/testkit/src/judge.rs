@@ -5,6 +5,7 @@
 
 mod asides;
 mod case;
+pub mod csharp;
 pub mod programs;
 mod promised;
 pub mod sizes;

@@ -6,6 +6,7 @@
 
 pub mod any_shape;
 pub mod conditions;
+pub mod csharp;
 pub mod evaluators;
 pub mod fixture;
 pub mod gcc;
@@ -14,6 +15,7 @@ pub mod host_functions;
 pub mod judge;
 pub mod kernels;
 pub mod layouts;
+pub mod mono;
 pub mod mutants;
 pub mod nests;
 pub mod openmp;

@@ -10,6 +10,8 @@ pub enum Order {
     Reversed,
     /// Reversed but for the last one, which still comes last: what it leaves is kept.
     LastStays,
+    /// One from the front, one from the back.
+    Shuffled,
 }
 
 /// The text with one `for` loop's iterations in that order. `start`: where the body's own text begins in `text`.
@@ -37,12 +39,13 @@ pub fn permuted(text: &str, start: usize, body: &Body, l: TermId, order: Order) 
     let whole = body.span(l);
     let (from, to) = (start + whole.start as usize, start + whole.end as usize);
     // A header that declares several variables is a list of declarations; its text is taken from the header.
-    let header = text.get(from..to)?;
+    let header = text.get(from..to).filter(|h| !h.starts_with("foreach"))?;
     let open = header.find('(')?;
     let head = header.get(open + 1..)?.split(';').next()?;
     let (condition, step, inner) = (source(condition)?, source(step)?, source(inner)?);
     let at = match order {
         Order::Reversed => "ww_n - 1 - ww_k",
+        Order::Shuffled => "(ww_k % 2 == 0 ? ww_k / 2 : ww_n - 1 - ww_k / 2)",
         Order::LastStays => "(ww_k == ww_n - 1 ? ww_k : ww_n - 2 - ww_k)",
     };
     // An index declared outside has its last value afterwards.

@@ -3,7 +3,9 @@
 //!
 //! Nothing is masked here: half of what is written races for some launch or other, and arrays are large enough for all tried.
 
-use analysis::{KernelLaunch, Program, RaceObstacle, RaceVerdict, Shapes};
+use std::sync::Arc;
+
+use analysis::{KernelLaunch, Program, RaceVerdict, Shapes};
 use base::Budget;
 use front::{Language, Memo, Options, Parsed};
 use simulate::{Finding, Heap, Launch, Schedule, Value};
@@ -163,6 +165,18 @@ impl Generator<'_> {
             "(g << 1)",
             "(unsigned)g",
             "t / 32 + blockIdx.x * 32",
+            // rows of blocks, and rows of lengths that are given
+            "(blockIdx.y * gridDim.x + blockIdx.x) * B + t",
+            "(blockIdx.x + blockIdx.y * gridDim.x) * B + t + n",
+            "((int)(blockIdx.y * gridDim.x + blockIdx.x) * (int)B + t) * m",
+            "g * m",
+            "g / m * m + g % m",
+            "g % m * 8 + g / m",
+            "g % m + m * (g / m % 5) + m * 5 * (g / m / 5)",
+            "g / m",
+            "g % m",
+            "(int)blockIdx.x * n + t",
+            "t * m + (int)blockIdx.x % m",
         ])
         .to_owned()
     }
@@ -371,6 +385,9 @@ impl Generator<'_> {
     }
 }
 
+/// What is proved free of races: of which shapes, which parameters have to be positive, and for which blocks it was asked.
+type Free = (Option<Shapes>, Vec<Arc<str>>, Option<[u32; 3]>);
+
 /// Judges the kernel of a number at several launches. `Err`: what does not hold, with the text.
 pub fn judge(seed: u64, tally: &mut Tally) -> Result<(), String> {
     judge_text(&text(seed), seed, tally)
@@ -398,16 +415,14 @@ pub fn judge_text(text: &str, seed: u64, tally: &mut Tally) -> Result<(), String
     let verdicts = [first, second];
     // what is proved, and for which blocks it was asked
     let shapes = |(v, asked): (&RaceVerdict, Option<[u32; 3]>)| match v {
-        RaceVerdict::Free { shapes, .. } => Some((shapes.clone(), asked)),
-        RaceVerdict::Unknown(RaceObstacle::OtherBlocks(s)) => Some((Some(s.clone()), asked)),
+        RaceVerdict::Free { shapes, positive, .. } => Some((shapes.clone(), positive.clone(), asked)),
         _ => None,
     };
     let asked = match &verdicts[0] {
         RaceVerdict::Free { .. } => None,
         _ => Some(known),
     };
-    let free: Vec<(Option<Shapes>, Option<[u32; 3]>)> =
-        verdicts.iter().zip([None, asked]).filter_map(shapes).collect();
+    let free: Vec<Free> = verdicts.iter().zip([None, asked]).filter_map(shapes).collect();
     match &verdicts {
         [RaceVerdict::Free { .. }, _] => tally.free += 1,
         [_, RaceVerdict::Free { .. }] => tally.block += 1,
@@ -419,11 +434,13 @@ pub fn judge_text(text: &str, seed: u64, tally: &mut Tally) -> Result<(), String
     let code = simulate::compile(&bodies, &item.body.name, &options).map_err(|f| format!("{f}\n{text}"))?;
     let mut raced = false;
     for run in 0..4u64 {
-        let axes = free.iter().filter_map(|(s, _)| s.as_ref()).map(|s| s.axes).max().unwrap_or(2);
+        let said = || free.iter().filter_map(|(s, ..)| s.as_ref());
+        let axes = said().map(|s| s.axes).max().unwrap_or(2);
+        let block_axes = said().map(|s| s.block_axes).max().unwrap_or(2);
         let fits = |b: &&[u32; 3]| axes > 1 || b[1] == 1;
         let few: Vec<[u32; 3]> = blocks.iter().filter(fits).copied().collect();
         let block = if run % 3 == 1 { known } else { *rng.pick(&few) };
-        let grid = [1 + rng.below(3) as u32, if axes > 1 { 1 + rng.below(2) as u32 } else { 1 }, 1];
+        let grid = [1 + rng.below(3) as u32, if block_axes > 1 { 1 + rng.below(3) as u32 } else { 1 }, 1];
         let threads = (grid[0] * block[0]) as usize;
         let most = threads + 3;
         let any = rng.below(100);
@@ -448,12 +465,14 @@ pub fn judge_text(text: &str, seed: u64, tally: &mut Tally) -> Result<(), String
                 continue;
             }
             raced = true;
-            for (s, asked) in &free {
+            for (s, positive, asked) in &free {
+                let met = positive.iter().all(|p| if **p == *"n" { n >= 1 } else { m >= 1 });
                 let fits = s.as_ref().is_none_or(|s| {
-                    let flat = |e: [u32; 3]| e.iter().skip(s.axes as usize).all(|&x| x == 1);
-                    flat(grid) && s.block.map_or(flat(block) || *asked == Some(block), |b| b == block)
+                    let flat = |e: [u32; 3], axes: u32| e.iter().skip(axes as usize).all(|&x| x == 1);
+                    let fits = flat(block, s.axes) || *asked == Some(block);
+                    flat(grid, s.block_axes) && s.block.map_or(fits, |b| b == block)
                 });
-                if fits {
+                if fits && met {
                     return Err(format!(
                         "seed {seed}, called free {s:?}: {f:?}\n{grid:?} {block:?} n = {n} m = {m}\n{text}"
                     ));

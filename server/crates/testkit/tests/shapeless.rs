@@ -1,7 +1,7 @@
 //! Races of kernels without a known launch: textbook kernels, proved or not, and random ones held against runs.
 //! `WARPWRIGHT_SHAPELESS=5000` judges more.
 
-use analysis::{KernelLaunch, Program, RaceObstacle, RaceVerdict};
+use analysis::{KernelLaunch, Program, RaceVerdict};
 use front::{Language, Memo, Options, Parsed};
 use testkit::shapeless::{judge, Tally};
 
@@ -15,7 +15,19 @@ fn verdict(text: &str, block: Option<[u32; 3]>) -> RaceVerdict {
 /// The axes for which it is proved, and the block.
 fn proved(text: &str) -> Option<(u32, Option<[u32; 3]>)> {
     match verdict(text, None) {
-        RaceVerdict::Free { shapes: Some(s), .. } => Some((s.axes, s.block)),
+        RaceVerdict::Free { shapes: Some(s), positive, .. } if positive.is_empty() && !s.suggested => {
+            Some((s.axes, s.block))
+        }
+        _ => None,
+    }
+}
+
+/// The axes of threads and of blocks for which it is proved, and the parameters that must be positive.
+fn proved_where(text: &str) -> Option<(u32, u32, Vec<String>)> {
+    match verdict(text, None) {
+        RaceVerdict::Free { shapes: Some(s), positive, .. } => {
+            Some((s.axes, s.block_axes, positive.iter().map(|n| n.to_string()).collect()))
+        }
         _ => None,
     }
 }
@@ -124,7 +136,7 @@ fn blocks_as_large_as_their_tile() {
         if (row < n && col < n) c[row * n + col] = sum;
     }";
     let tiles = |v: RaceVerdict| match v {
-        RaceVerdict::Unknown(RaceObstacle::OtherBlocks(s)) => Some((s.axes, s.block)),
+        RaceVerdict::Free { shapes: Some(s), .. } if s.suggested => Some((s.axes, s.block)),
         _ => None,
     };
     // nobody says that the blocks are the tile
@@ -189,7 +201,7 @@ fn races_of_blocks_that_nobody_means() {
         "__shared__ int s[256]; s[t & 255] = g[t];",
         "g[threadIdx.y * 8 + t] = 2 * t;",
     ] {
-        assert!(matches!(verdict(&kernel(body), None), RaceVerdict::Unknown(_)), "{body}");
+        assert!(!matches!(verdict(&kernel(body), None), RaceVerdict::Race(_)), "{body}");
     }
     for body in [
         "__shared__ int s[8][8]; s[threadIdx.y][t] = g[t]; g[t] = s[t][threadIdx.y];",
@@ -264,4 +276,64 @@ fn no_kernel_proved_for_every_launch_shows_a_race() {
         }
     }
     assert!(tally.free + tally.block > 0 && tally.runs > cases as usize, "{tally:?}");
+}
+
+/// Threads of a row counted through a grid of two dimensions: proved for blocks of one dimension alone.
+#[test]
+fn rows_of_blocks() {
+    let text = |index: &str| {
+        format!("__global__ void k(float *a, const float *b, int n) {{ int i = {index}; if (i < n) a[i] = b[i]; }}")
+    };
+    let none: Vec<String> = Vec::new();
+    for good in [
+        "(blockIdx.x + blockIdx.y * gridDim.x) * blockDim.x + threadIdx.x",
+        "(blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x",
+    ] {
+        assert_eq!(proved_where(&text(good)), Some((1, 2, none.clone())), "{good}");
+        assert!(!matches!(verdict(&text(good), Some([16, 4, 1])), RaceVerdict::Free { .. }), "{good}");
+    }
+    for bad in [
+        "(blockIdx.x + blockIdx.y * gridDim.y) * blockDim.x + threadIdx.x",
+        "(blockIdx.x + blockIdx.y * gridDim.x) * (blockDim.x - 1) + threadIdx.x",
+        "(blockIdx.x + blockIdx.y) * blockDim.x + threadIdx.x",
+    ] {
+        assert_eq!(proved_where(&text(bad)), None, "{bad}");
+    }
+}
+
+/// What a stride or a divisor has to be is said with the verdict.
+#[test]
+fn strides_and_divisors_that_are_positive() {
+    let of = |body: &str| proved_where(&flat(body)).map(|x| x.2.join(" "));
+    let m = Some("m".to_owned());
+    let both = Some("m n".to_owned());
+    // of a stride of 0 all threads write one place
+    assert_eq!(of("a[i * m] = 1;"), m);
+    assert_eq!(of("a[n + i * m] = 1;"), m);
+    // an index taken apart and put together again, and transposed
+    assert_eq!(of("a[(i / m) * m + i % m] = 1;"), m);
+    assert_eq!(of("if (i < n * m) a[(i % m) * n + i / m] = 1;"), both);
+    assert_eq!(of("if (i < 8 * m) a[(i % m) * 8 + i / m] = 1;"), m);
+    // nothing bounds the quotient
+    assert_eq!(of("a[(i % m) * 8 + i / m] = 1;"), None);
+    assert_eq!(of("a[i / m] = 1;"), None);
+    assert_eq!(of("a[i % m] = 1;"), None);
+    // neighbours meet where the stride is 1
+    assert_eq!(of("a[i * m] = 1; a[i * m + 1] = 2;"), None);
+    // a launch with all its numbers is judged with them
+    let text = flat("a[i * m] = 1;");
+    let unit = front::lower(&Parsed::parse(Language::Cuda, &*text), &Options::default(), &mut Memo::new());
+    let program = Program::of(unit.items.iter().map(|i| &i.body));
+    let with = |m: i128| {
+        let values = vec![("n".into(), 64), ("m".into(), m)];
+        let launch = KernelLaunch {
+            grid: Some([2, 1, 1]),
+            block: Some([64, 1, 1]),
+            values,
+            ..KernelLaunch::default()
+        };
+        analysis::kernel_races(&unit.items[0].body, &program, &launch)
+    };
+    assert!(matches!(with(3), RaceVerdict::Free { .. }));
+    assert!(!matches!(with(0), RaceVerdict::Free { .. }));
 }

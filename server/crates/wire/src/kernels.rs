@@ -22,11 +22,14 @@ pub(crate) const MISSING: [Option<&str>; 4] = [Some("barrier"), Some("syncwarp")
 pub struct Kernel {
     pub accesses: Vec<KernelAccess>,
     pub barriers: Vec<KernelBarrier>,
-    /// Threads of a block along x, y, z; null where no launch is known.
+    /// Threads of a block along x, y, z: those of the launch that the rest is said of, else of the first launch that says so; null where
+    /// no launch does.
     pub block: Option<[u32; 3]>,
     pub branches: Vec<KernelBranch>,
     /// Blocks along x, y, z; null where no launch is known.
     pub grid: Option<[u32; 3]>,
+    /// What the launches in the document say, as far as they say it: one for each way in which the program comes to one.
+    pub launches: Vec<GivenLaunch>,
     pub line: u32,
     pub name: String,
     /// Accesses beyond the end of an array; an empty list is a proof that there are none.
@@ -34,6 +37,21 @@ pub struct Kernel {
     pub race_verdict: RaceVerdict,
     /// An empty list is a proof that there are none.
     pub races: Option<Vec<KernelRace>>,
+    /// Values that were taken for the launch where the program leaves others open, in words: what is said of the kernel with this launch
+    /// holds for these.
+    pub taken: Vec<String>,
+}
+
+/// A launch of a kernel as the host's text gives it.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct GivenLaunch {
+    /// Null where the text does not say it.
+    pub block: Option<[u32; 3]>,
+    pub grid: Option<[u32; 3]>,
+    pub line: u32,
+    /// Values that were taken where the program leaves others open.
+    pub taken: Vec<String>,
 }
 
 /// An access of a kernel, and what warps ask of memory by it. Sectors are those of 32 bytes, of global memory; ways are
@@ -173,6 +191,8 @@ pub struct KernelRace {
 pub struct RaceVerdict {
     /// Parameters that must not share memory for it.
     pub apart: Vec<[String; 2]>,
+    /// Integer parameters that must be 1 at least for it: the host's code sees to that.
+    pub positive: Vec<String>,
     /// Why it is not known.
     pub reason: Option<String>,
     /// The launches of which it is said; null: the kernel's own.

@@ -18,8 +18,7 @@ pub fn text(reports: &[FileReport], is_painted: bool) -> String {
         }
         unspoken(&mut out, report);
         // where something was not read, its loops were not either
-        let unread = || report.findings.diagnostics.iter().any(|d| d.code == "not-understood");
-        let silent = report.findings.loops.is_empty() && unread();
+        let silent = report.findings.loops.is_empty() && ide::has_unread_loops(&report.doc);
         let sum = if silent { "no loop could be analyzed".to_owned() } else { tally(&report.findings) };
         let _ = writeln!(out, "{}: {sum}", report.path());
         let words = report.doc.configuration_words();

@@ -46,6 +46,9 @@ pub struct OffloadArgs {
     /// the loop
     #[arg(long)]
     optimize: bool,
+    /// What is written says at run time, where `WW_VERBOSE=1` is in the environment, whether a loop ran on the GPU, and why not
+    #[arg(long)]
+    with_reasons: bool,
     /// Print each step of the rule pages that wrote what the host does
     #[arg(long)]
     explain: bool,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::super::reading::Reader;
 use super::super::writing::{no_function, put_new, refusal, same_file, Told};
 use super::super::written::{New, Written};
-use super::super::{note, rules, Done};
+use super::super::{note, reasons, rules, Done};
 use super::OffloadArgs;
 use crate::contract::{check, named, offloaded_loop, sentence, FileReport, VERSION};
 use crate::diff::unified;
@@ -58,7 +58,10 @@ pub fn offload(
             return Ok(one(wire::Offloading { refused: Some(why), ..empty(file) }));
         }
     };
-    let (done, checks) = done;
+    let (mut done, checks) = done;
+    if args.with_reasons {
+        done.edit.create.iter_mut().for_each(|f| f.text = reasons::self_contained(&f.text));
+    }
     let host_text = format!("{}{}", form.mark, done.host);
     let mut diff = None;
     if args.diff {

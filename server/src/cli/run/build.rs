@@ -7,7 +7,7 @@ use ide::cpu_runtime;
 
 use super::super::note;
 use super::super::reading::disk_for;
-use super::reasons::{is_ours, with_reasons};
+use super::super::reasons::{is_ours, with_reasons};
 use super::sources::{Kind, Source, Sources};
 use super::CompilerArgs;
 use crate::compiler::Wanted;

@@ -4,7 +4,6 @@
 
 mod build;
 mod counted;
-mod reasons;
 mod signals;
 mod sources;
 mod write;

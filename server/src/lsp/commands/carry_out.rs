@@ -94,6 +94,7 @@ pub async fn apply(backend: &Backend, plan: Plan) -> Result<wire::EditApplied> {
         edits::take_back(&written);
         return Err(failed(format!("The editor did not apply the edit ({why}). Nothing was changed.")));
     }
+    backend.tell(&plan.told).await;
     let created = plan.create.iter().map(|f| f.uri.as_str().to_owned()).collect();
     Ok(wire::EditApplied { applied: true, created })
 }

@@ -17,7 +17,7 @@ mod unmark;
 mod verify;
 
 mod carry_out;
-mod progress;
+pub mod progress;
 mod target;
 
 use serde_json::{json, Value};

@@ -61,8 +61,7 @@ fn list(
             listed.extend(one(context, analyzed, &action, kind));
         }
         // what can be offloaded can be compared with its kernel
-        let is_one = action.kind == ide::ActionKind::Offload && matches!(action.id, ide::ActionId::Loop(..));
-        if is_one && action.disabled.is_none() && wanted(only, VERIFY_KIND) {
+        if action.id.is_offload() && action.disabled.is_none() && wanted(only, VERIFY_KIND) {
             let data = data(view, &action);
             let title = "Verify against the kernel (simulator)".to_owned();
             listed.push(as_command(context, title, VERIFY_KIND, "warpwright.verify", &data));

@@ -74,6 +74,16 @@ impl Poly {
     pub(crate) fn var(v: Var) -> Poly {
         Poly { terms: vec![(Monomial { len: 1, vars: [v, 0, 0, 0] }, 1)] }
     }
+    /// The variable that it is.
+    pub(crate) fn as_var(&self) -> Option<Var> {
+        match &self.terms[..] {
+            [(m, 1)] => match m.slice() {
+                [v] => Some(*v),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
     pub(crate) fn as_constant(&self) -> Option<i128> {
         match self.terms.as_slice() {
             [] => Some(0),

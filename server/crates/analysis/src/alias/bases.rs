@@ -1,7 +1,8 @@
 //! Whether two variables can name the same memory.
 //!
 //! Proofs used: two named objects are distinct (C11 6.2.4); `restrict` (6.7.3.1); memory fresh from `malloc` (7.22.3);
-//! a variable whose address is taken nowhere; an object defined `const` is never modified (6.7.3p6). Types are not used: C programs that break the aliasing rule exist.
+//! a variable whose address is taken nowhere; an object defined `const` is never modified (6.7.3p6). Types are not used: C programs
+//! that break the aliasing rule exist; arrays of C# cannot.
 
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
@@ -41,7 +42,7 @@ fn reach(body: &Body, effects: &Effects<'_>, s: SymbolId) -> Reach {
     let symbol = &body.symbols[s];
     let ty = body.types.get(symbol.ty);
     if !matches!(ty.kind, TypeKind::Pointer { .. }) {
-        let own = matches!(symbol.storage, Storage::Param(_) | Storage::Local);
+        let own = symbol.storage.is_of_call();
         return Reach::Named { own, hidden: own && (!symbol.address_taken || effects.stays_home(s)) };
     }
     let steady = effects.is_single_valued(s);
@@ -93,7 +94,14 @@ fn is_fresh(body: &Body, effects: &Effects<'_>, s: SymbolId) -> bool {
 
 /// Whether memory reached through `a` and through `b` (different variables) can overlap.
 pub(crate) fn aliasing(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Aliasing {
-    match is_array_and_object(body, a, b) || is_array_and_object(body, b, a) {
+    // what a device provides, as the index of a thread, lies in no memory
+    let provided = |s: SymbolId| body.symbols[s].storage == Storage::Builtin;
+    let apart = provided(a)
+        || provided(b)
+        || is_array_and_object(body, a, b)
+        || is_array_and_object(body, b, a)
+        || are_arrays_of_other_numbers(body, a, b);
+    match apart {
         true => Aliasing::Distinct,
         false => by_reach(body, effects, a, b),
     }
@@ -107,6 +115,29 @@ fn is_array_and_object(body: &Body, a: SymbolId, b: SymbolId) -> bool {
     // what is never null may be part of anything: a span, a reference
     let array = body.said.lengths.iter().any(|l| l.array == a) && !body.said.never_null.contains(&a);
     number && object && array
+}
+
+/// Whether both are arrays of numbers in a language where an array is one of its own elements only (C#), and these are not of
+/// one size and sort. (One of `int` may be seen as one of `uint`.)
+fn are_arrays_of_other_numbers(body: &Body, a: SymbolId, b: SymbolId) -> bool {
+    if !body.semantics.checked_bounds {
+        return false;
+    }
+    let number = |s: SymbolId| {
+        // what is never null may be part of anything: a span, a reference
+        let array = body.said.lengths.iter().any(|l| l.array == s) && !body.said.never_null.contains(&s);
+        let row = || body.path_term(s).is_some_and(|t| body.row_of_table(t).is_some());
+        let mut of = body.types.element(body.symbols[s].ty).filter(|_| array || row())?;
+        while let TypeKind::Array { of: inner, .. } = body.types.kind(of) {
+            of = *inner;
+        }
+        match body.types.kind(of) {
+            TypeKind::Int(k) => Some((false, k.bits())),
+            TypeKind::Float(_) => Some((true, body.types.size_align(of)?.0 as u32 * 8)),
+            _ => None,
+        }
+    };
+    number(a).zip(number(b)).is_some_and(|(x, y)| x != y)
 }
 
 fn by_reach(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Aliasing {
@@ -175,7 +206,7 @@ fn is_constant_object(body: &Body, s: SymbolId) -> bool {
     let symbol = &body.symbols[s];
     let defined = matches!(
         symbol.storage,
-        Storage::Local | Storage::StaticLocal | Storage::Global { defined_here: true, .. }
+        Storage::Local | Storage::StaticLocal { .. } | Storage::Global { defined_here: true, .. }
     );
     let mut ty = symbol.ty;
     while let TypeKind::Array { of, .. } = body.types.kind(ty) {

@@ -227,6 +227,8 @@ pub enum Unlinked {
 #[derive(Debug, Default)]
 pub struct OtherFiles {
     files: Vec<Arc<OtherFile>>,
+    /// How many of them are of the folder of the file that asks: they come first.
+    near: usize,
     definers: FxHashMap<Arc<str>, Definer>,
     /// Where was looked for them: continues "defined in no file of".
     searched: Arc<str>,
@@ -245,7 +247,7 @@ impl OtherFiles {
     pub fn of(near: &[Arc<OtherFile>], far: &[Arc<OtherFile>], searched: &str) -> OtherFiles {
         let mut out = OtherFiles { searched: searched.into(), ..OtherFiles::default() };
         let mut tags: FxHashSet<&str> = FxHashSet::default();
-        for files in [near, far] {
+        for (files, are_near) in [(near, true), (far, false)] {
             let mut definers: FxHashMap<Arc<str>, Definer> = FxHashMap::default();
             for file in files.iter().filter(|f| tags.insert(&f.tag)) {
                 let number = out.files.len();
@@ -264,8 +266,18 @@ impl OtherFiles {
             for (name, definer) in definers {
                 out.definers.entry(name).or_insert(definer);
             }
+            if are_near {
+                out.near = out.files.len();
+            }
         }
         out
+    }
+
+    /// A file's name as people see it from the file that asks: of its own folder the last part says all, whatever folder the
+    /// program is taken to begin at.
+    pub fn seen_from_here<'n>(&self, name: &'n str) -> &'n str {
+        let is_near = self.files[..self.near].iter().any(|f| f.name() == name);
+        name.rsplit(['/', '\\']).next().filter(|_| is_near).unwrap_or(name)
     }
 
     /// Whether there are none.

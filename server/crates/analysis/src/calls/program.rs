@@ -266,6 +266,11 @@ impl Program {
         self.function(name).map(|f| &f.body)
     }
 
+    /// A file's name as people see it from this one ([`OtherFiles::seen_from_here`]).
+    pub fn seen_from_here<'n>(&self, file: &'n str) -> &'n str {
+        self.inner.others.seen_from_here(file)
+    }
+
     /// Where a function of another file is written; `None` for those of the file itself and for what is not known.
     pub fn defined_in(&self, name: &str) -> Option<&DefinedIn> {
         self.function(name)?.home.as_deref()

@@ -204,7 +204,7 @@ fn condition_kind(e: &Expanded, k: &mut ConditionKind) {
                 *t = e.home(*t);
             }
         }
-        ConditionKind::InRow { access, stride } => {
+        ConditionKind::InRow { access, stride, .. } => {
             *access = e.home(*access);
             *stride = e.home(*stride);
         }

@@ -378,7 +378,7 @@ impl Scan<'_> {
             }
             Op::Declare(s) => {
                 let symbol = &body.symbols[*s];
-                if symbol.storage == Storage::StaticLocal {
+                if symbol.storage.is_static_local() {
                     // Initialised before the program starts.
                     return;
                 }
@@ -442,11 +442,11 @@ impl Scan<'_> {
                     self.out.globals.entry(name).or_default().own.join(what);
                 }
             }
-            Storage::StaticLocal if what.written || symbol.address_taken => {
+            Storage::StaticLocal { .. } if what.written || symbol.address_taken => {
                 let name = symbol.name.clone();
                 self.trouble(TroubleKind::State, &name);
             }
-            Storage::StaticLocal if array => {
+            Storage::StaticLocal { .. } if array => {
                 // Its elements are seen as unknown memory; that is only right where nothing writes them.
                 let name = symbol.name.clone();
                 let element = self.body.types.element(symbol.ty);
@@ -455,7 +455,7 @@ impl Scan<'_> {
                     self.trouble(TroubleKind::State, &name);
                 }
             }
-            Storage::StaticLocal if !constant && self.is_written_somewhere(s) => {
+            Storage::StaticLocal { .. } if !constant && self.is_written_somewhere(s) => {
                 let name = symbol.name.clone();
                 self.trouble(TroubleKind::State, &name);
             }

@@ -453,7 +453,7 @@ impl<'m, 'a> AccessRelations<'m, 'a> {
             VarKind::Param(Param::Symbol(s)) => {
                 let symbol = &cx.body.symbols[*s];
                 let around = cx.effects.repeated_around(self.model.root);
-                matches!(symbol.storage, Storage::Local | Storage::Param(_))
+                symbol.storage.is_of_call()
                     && !symbol.address_taken
                     && !cx.effects.writes_in(around).contains(s)
             }

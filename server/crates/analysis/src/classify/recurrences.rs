@@ -133,6 +133,17 @@ fn scans_of_scalars(
         if updated.get(&s) != Some(&1) || writes.get(&s).is_none_or(|w| w.0 != 1) {
             continue;
         }
+        // what grows by the same in every iteration is known of each beforehand
+        let others = body.walk(u.statement).filter(|x| !u.occurrences.contains(x));
+        let moves = |x: TermId| match body.op(x) {
+            // the index of a thread, a block's extent
+            Op::Member { .. } if body.index_part(x).is_some() => false,
+            Op::Index | Op::Deref | Op::Member { .. } | Op::Call => true,
+            _ => body.as_symbol(x).is_some_and(|v| writes.contains_key(&v)),
+        };
+        if u.op == ReductionOp::Add && !others.into_iter().any(moves) {
+            continue;
+        }
         let Some((&at, &(first, last))) = numbers.get(&u.statement).zip(read.get(&s)) else { continue };
         let (before, after) = (first < at, last > at);
         if before != after {
@@ -244,6 +255,46 @@ fn arrays_by_subscript(body: &Body, inner: TermId) -> FxHashMap<SymbolId, Symbol
     out
 }
 
+/// The variables of a value, those of what they are given in the loop, and so on.
+fn goes_into(body: &Body, root: TermId, value: TermId) -> Vec<SymbolId> {
+    let mut given: FxHashMap<SymbolId, Vec<TermId>> = FxHashMap::default();
+    for t in body.walk(root) {
+        match (body.op(t), body.args(t)) {
+            (Op::Declare(s), &[value]) => given.entry(*s).or_default().push(value),
+            (Op::Assign | Op::Compound(_), &[place, value]) => {
+                if let Some(s) = body.as_symbol(place) {
+                    given.entry(s).or_default().push(value);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut out: Vec<SymbolId> = Vec::new();
+    let mut open = vec![value];
+    while let Some(part) = open.pop() {
+        for v in body.walk(part).filter_map(|x| body.as_symbol(x)) {
+            if !out.contains(&v) {
+                out.push(v);
+                open.extend(given.remove(&v).unwrap_or_default());
+            }
+        }
+    }
+    out
+}
+
+/// Whether a value is read, by whatever variable, from an array to which the loop stores.
+fn reads_what_is_stored(body: &Body, root: TermId, value: TermId) -> bool {
+    let is_cell = |t: TermId| matches!(body.op(t), Op::Index | Op::Deref);
+    let places = body.walk(root).filter_map(|t| match (body.op(t), body.args(t)) {
+        (Op::Assign | Op::Compound(_) | Op::Step { .. }, &[place, ..]) if is_cell(place) => {
+            crate::flow::parts::base_symbol(body, place)
+        }
+        _ => None,
+    });
+    let stored: Vec<SymbolId> = places.collect();
+    goes_into(body, root, value).into_iter().any(|v| stored.contains(&v))
+}
+
 /// `y[i] = x[i] + t; t = x[i];`: written once, at the end, with a value that does not need the old one.
 fn wrap_arounds(
     body: &Body,
@@ -274,9 +325,8 @@ fn wrap_arounds(
         if read.get(&s).is_none_or(|&(first, _)| first >= at) {
             continue;
         }
-        let mut named = body.walk(value).filter_map(|x| body.as_symbol(x));
-        let fresh = !named.any(|v| v == s || (body.symbols[v].is_own_scalar() && carried(v)));
-        if fresh {
+        let old = |v: SymbolId| v == s || (body.symbols[v].is_own_scalar() && carried(v));
+        if !goes_into(body, root, value).into_iter().any(old) && !reads_what_is_stored(body, root, value) {
             out.push((s, t));
         }
     }

@@ -356,9 +356,7 @@ impl Occurrences {
 
 /// A variable that passes between iterations under conditions we cannot follow is named as such.
 pub(crate) fn carried_scalar(body: &Body, a: &AffineAccess, why: crate::Obstacle) -> crate::Obstacle {
-    let plain = a.subs.is_empty()
-        && a.fields.is_empty()
-        && matches!(body.symbols[a.base].storage, term::Storage::Local | term::Storage::Param(_));
+    let plain = a.subs.is_empty() && a.fields.is_empty() && body.symbols[a.base].storage.is_of_call();
     if plain && !matches!(why.kind, crate::ObstacleKind::Budget(_)) {
         crate::Obstacle { kind: crate::ObstacleKind::CarriedScalar(a.base), term: a.term }
     } else {

@@ -46,6 +46,8 @@ pub enum ConditionKind {
         access: TermId,
         /// The stride.
         stride: TermId,
+        /// Or else the columns of all subscripts lie within a row's length of each other, wherever the first one is.
+        from_zero: bool,
     },
     /// No two elements of the array that the loop reads are equal.
     Injective(TermId),

@@ -4,6 +4,7 @@
 //! "sequential", obstacles for "unknown", conditions with the way each is met for the rest. No sentence is made here;
 //! `ide` words them.
 
+mod choices;
 mod conditions;
 pub(crate) mod entries;
 mod lanes;
@@ -15,6 +16,7 @@ mod region;
 mod summaries;
 mod threads;
 
+pub use choices::is_choice;
 pub use conditions::{Condition, ConditionKind, MetBy};
 pub use lanes::*;
 pub use marks::MarkFacts;
@@ -436,6 +438,8 @@ pub enum NotCounted {
     Step,
     /// The index is written in the body.
     IndexWritten,
+    /// The index may be written by a place that was not understood, which the obstacle names, and by nothing else in the body.
+    IndexHidden,
     /// The bound is written in the body.
     BoundVaries,
     /// Step and comparison point in different directions, so it runs at most once or never ends.

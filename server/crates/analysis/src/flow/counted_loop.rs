@@ -49,7 +49,12 @@ pub(crate) fn control(body: &Body, loop_term: TermId, effects: &Effects) -> Resu
                 let in_body = tests.iter().any(|t| effects.writes_in(parts.body).contains(&t.index));
                 let in_condition = tests.iter().any(|t| effects.writes_in(condition).contains(&t.index));
                 if in_body || in_condition {
-                    fail(NotCounted::IndexWritten, loop_term)
+                    let index =
+                        tests.iter().map(|t| t.index).find(|i| effects.writes_in(loop_term).contains(i));
+                    match index.and_then(|i| hidden_write(body, loop_term, i)) {
+                        Some(gap) => fail(NotCounted::IndexHidden, gap),
+                        None => fail(NotCounted::IndexWritten, loop_term),
+                    }
                 } else {
                     fail(NotCounted::Step, step)
                 }
@@ -153,6 +158,18 @@ struct Test {
     change: i128,
 }
 
+/// The place that was not understood and may write the index, where nothing in the body that was understood does.
+fn hidden_write(body: &Body, loop_term: TermId, index: SymbolId) -> Option<TermId> {
+    let inner = body.loop_parts(loop_term)?.body;
+    let writes = |t: TermId| {
+        body.op(t).is_write() && body.args(t).first().and_then(|&p| body.as_symbol(p)) == Some(index)
+    };
+    if body.walk(inner).any(writes) {
+        return None;
+    }
+    body.walk(inner).find(|&t| body.written_by_gap(t).contains(&index))
+}
+
 fn tests_of(body: &Body, condition: TermId) -> Vec<Test> {
     let mut out = Vec::new();
     match (body.op(condition), body.args(condition)) {
@@ -248,12 +265,12 @@ pub(crate) fn moves(body: &Body, loop_term: TermId) -> FxHashMap<SymbolId, Total
     }
     let mut writes: FxHashMap<SymbolId, usize> = FxHashMap::default();
     for x in body.walk(loop_term) {
-        for s in crate::flow::effects::written(body, x).into_iter().chain(body.touched_by_gap(x)) {
+        for s in crate::flow::effects::written(body, x).into_iter().chain(body.written_by_gap(x)) {
             *writes.entry(s).or_default() += 1;
         }
     }
     for x in parts.init.into_iter().flat_map(|i| body.walk(i)) {
-        for s in crate::flow::effects::written(body, x).into_iter().chain(body.touched_by_gap(x)) {
+        for s in crate::flow::effects::written(body, x).into_iter().chain(body.written_by_gap(x)) {
             *writes.entry(s).or_default() -= 1;
         }
     }

@@ -78,7 +78,7 @@ impl<'a> Effects<'a> {
                     }
                     written_by_call(body, called.as_ref().ok(), t)
                 }
-                _ => body.touched_by_gap(t),
+                _ => body.written_by_gap(t),
             };
             for s in handed_to_a_stranger(body, program, t) {
                 writes.entry(s).or_default().push(t);

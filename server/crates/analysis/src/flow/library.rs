@@ -32,9 +32,26 @@ pub(crate) enum LibraryResult {
 const ALL_AFTER_0: u32 = !1;
 const ALL_AFTER_1: u32 = !3;
 
-/// Whether a library function only computes a number from numbers. `min` and `max` are CUDA's own, and `std::`'s; C has none.
+/// Whether a library function only computes a number from numbers. `min` and `max` are CUDA's own, and `std::`'s; C has none. The others are
+/// CUDA's (CUDA Math API Reference Manual, 7 to 13).
 pub(crate) fn only_computes(name: &str) -> bool {
-    term::only_computes(name) || matches!(name, "min" | "max")
+    term::only_computes(name)
+        || matches!(
+            name,
+            "min"
+                | "max"
+                | "rsqrt"
+                | "rsqrtf"
+                | "__expf"
+                | "__logf"
+                | "__sinf"
+                | "__cosf"
+                | "__fdividef"
+                | "__powf"
+        )
+        || matches!(name, "__popc" | "__popcll" | "__clz" | "__clzll" | "__ffs" | "__ffsll")
+        || matches!(name, "__fma_rn" | "__dadd_rn" | "__dmul_rn" | "__ddiv_rn" | "__dsqrt_rn" | "__dsub_rn")
+        || matches!(name, "__fmaf_rn" | "__fadd_rn" | "__fmul_rn" | "__fdiv_rn" | "__fsqrt_rn" | "__fsub_rn")
 }
 
 /// The effect of a library function; `None`: nothing is known.
@@ -84,6 +101,9 @@ pub(crate) fn library_effect(name: &str) -> Option<LibraryEffect> {
         | "system" | "usleep" | "sleep" | "nanosleep" | "pclose" | "unlink" | "mkdir" => {
             trouble(TroubleKind::Ordered)
         }
+        // C#'s, of numbers and texts; that a program may set a writer of its own is left out of account, as are streams of C's with
+        // functions of the program (`fopencookie`)
+        "Console.Write" | "Console.WriteLine" => trouble(TroubleKind::Ordered),
         "fopen" | "freopen" | "fdopen" | "tmpfile" | "popen" => fresh(trouble(TroubleKind::Ordered)),
         // These keep something from one call to the next, or ask the world.
         "rand"

@@ -77,7 +77,8 @@ impl Liveness {
     pub(crate) fn may_be_unset(&self, body: &Body, s: SymbolId) -> bool {
         match &self.after {
             _ if !matches!(body.symbols[s].storage, term::Storage::Local) => false,
-            Some(_) => self.unset.contains(s),
+            // what a place that was not understood may read is not what the loop reads
+            Some(_) => self.unset.contains(s) && !is_plainly_set(body, s),
             None => {
                 let declared = |t| *body.op(t) == Op::Declare(s) && body.args(t).is_empty();
                 body.walk(body.root).any(declared) && !is_plainly_set(body, s)
@@ -94,8 +95,9 @@ impl Liveness {
     }
 }
 
-/// Whether the function's own statements, one after the other, set the variable before any of them uses it. Where jumps are not all
-/// seen: no label is seen to which they could lead.
+/// Whether the function's own statements, one after the other, set the variable before any of them uses it: by themselves, or in the
+/// header of a `for`, which is run first. Where jumps are not all seen: no label is seen to which they could lead. What a place that was
+/// not understood does with the variable before that is its own affair.
 fn is_plainly_set(body: &Body, s: SymbolId) -> bool {
     let uses = |t: TermId| body.walk(t).any(|x| body.as_symbol(x) == Some(s));
     let leads_anywhere = |t| matches!(body.op(t), Op::Label(_));
@@ -107,6 +109,9 @@ fn is_plainly_set(body: &Body, s: SymbolId) -> bool {
     while let Some(t) = inside.pop() {
         match (body.op(t), body.args(t)) {
             (Op::List, parts) => inside.extend(parts.iter().rev()),
+            (Op::Comma, &[first, second]) => inside.extend([second, first]),
+            (Op::For, &[init, ..]) if uses(init) => inside.push(init),
+            (Op::Reject(_), _) => {}
             (Op::Assign, &[place, value]) if body.as_symbol(place) == Some(s) => return !uses(value),
             _ if uses(t) => return false,
             _ => {}

@@ -6,6 +6,8 @@
 
 mod copies;
 pub(crate) mod launch_extents;
+pub(crate) mod launch_given;
+mod launch_numbers;
 mod launches;
 mod memory;
 mod steps;

@@ -113,7 +113,7 @@ pub(super) fn collect(body: &Body, program: &Program, budget: &Budget) -> Seen {
         depth: 0,
     };
     for (id, s) in body.symbols.iter_ids() {
-        if s.address_taken || matches!(s.storage, Storage::StaticLocal | Storage::Global { .. }) {
+        if s.address_taken || matches!(s.storage, Storage::StaticLocal { .. } | Storage::Global { .. }) {
             c.seen.exposed.insert(id);
         }
     }

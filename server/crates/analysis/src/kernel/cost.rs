@@ -129,6 +129,9 @@ pub(super) fn reloads(body: &Body, seen: &Seen) -> Vec<Reload> {
     let mut out: Vec<Reload> = Vec::new();
     for r in seen.accesses.iter().filter(|a| a.kind == AccessKind::Read) {
         let (Some(p), Some(l)) = (parameter(r.place), r.at.loops.last()) else { continue };
+        if goes_by_the_grid(body, *l) {
+            continue;
+        }
         if written.contains(&p) || !plain(p) || out.iter().any(|o| o.pointer == p) {
             continue;
         }
@@ -142,4 +145,10 @@ pub(super) fn reloads(body: &Body, seen: &Seen) -> Vec<Reload> {
         }
     }
     out
+}
+
+/// Whether a loop goes on by all threads of the launch: most threads run it once, and little is loaded again.
+fn goes_by_the_grid(body: &Body, l: TermId) -> bool {
+    let grid = |t: TermId| body.index_variable(t) == Some(Index::GridSize);
+    body.loop_parts(l).and_then(|parts| parts.step).is_some_and(|step| body.walk(step).any(grid))
 }

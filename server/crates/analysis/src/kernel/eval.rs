@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use term::device::{AtomicOp, Index, Scope};
+use term::device::{AtomicOp, Index, Scope, Word};
 use term::{Arithmetic, BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::collect::{Barrier, Branch, DefinitionKind, Seen, Where};
@@ -149,12 +149,36 @@ pub(super) fn uses_axis(body: &Body, axis: &str) -> bool {
 
 /// Axes that a kernel or a function that it calls names.
 pub(super) fn axes(body: &Body, program: &Program) -> [bool; 3] {
+    axes_by(body, program, uses_axis)
+}
+
+/// Those of which it names threads (or extents of blocks), and those of which it names blocks (or the grid's extents).
+pub(super) fn axes_apart(body: &Body, program: &Program) -> [[bool; 3]; 2] {
+    let of = |threads: bool| {
+        axes_by(body, program, |b, axis| {
+            b.walk(b.root).any(|t| match (b.op(t), b.args(t)) {
+                (Op::Member { field, .. }, &[base]) if **field == *axis => {
+                    let word = b.as_symbol(base).and_then(|s| b.symbols[s].device);
+                    match word {
+                        Some(Word::Index(Index::Thread | Index::BlockSize)) => threads,
+                        Some(Word::Index(Index::Block | Index::GridSize)) => !threads,
+                        _ => false,
+                    }
+                }
+                _ => false,
+            })
+        })
+    };
+    [of(true), of(false)]
+}
+
+fn axes_by(body: &Body, program: &Program, uses: impl Fn(&Body, &str) -> bool) -> [bool; 3] {
     let mut seen: Vec<Arc<str>> = Vec::new();
     let mut open: Vec<&Body> = vec![body];
     let mut out = [false; 3];
     while let Some(b) = open.pop() {
         for (named, axis) in out.iter_mut().zip(["x", "y", "z"]) {
-            *named |= uses_axis(b, axis);
+            *named |= uses(b, axis);
         }
         for f in crate::calls::function::called(b) {
             let name = &b.symbols[f].name;
@@ -165,6 +189,15 @@ pub(super) fn axes(body: &Body, program: &Program) -> [bool; 3] {
         }
     }
     out
+}
+
+/// All parameters.
+pub(super) fn parameter_names(body: &Body) -> impl Iterator<Item = Arc<str>> + '_ {
+    let list = body.args(body.root).first().copied();
+    list.into_iter().flat_map(|l| body.args(l)).filter_map(|&p| match body.op(p) {
+        Op::Declare(s) => Some(body.symbols[*s].name.clone()),
+        _ => None,
+    })
 }
 
 /// Integer parameters.

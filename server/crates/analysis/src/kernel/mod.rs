@@ -67,6 +67,8 @@ pub struct KernelLaunch {
     pub shared_bytes: Option<u64>,
     /// What the device has.
     pub limits: gpu::Limits,
+    /// Values that were taken for it where the program leaves others open: what is said of it holds for these.
+    pub taken: Vec<(Arc<str>, i64)>,
 }
 
 impl KernelLaunch {

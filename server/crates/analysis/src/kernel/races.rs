@@ -11,7 +11,8 @@ use term::{Body, Op, TermId};
 
 use super::collect::Seen;
 use super::replay::{self, Meeting, ObjectKind, Site, Trace};
-use super::{sampled, symbolic};
+use super::sampled;
+use super::symbolic::{self, Axes};
 use super::{BarrierFact, BarrierVerdict, KernelFacts, KernelLaunch, KernelObstacle, Split};
 use crate::calls::inline;
 use crate::limits::kernel_races::MAX_LISTED;
@@ -69,6 +70,8 @@ pub enum RaceVerdict {
     /// No two threads touch a place without order, if none of these pairs of parameters overlap.
     Free {
         apart: Vec<[Arc<str>; 2]>,
+        /// Integer parameters that must be 1 at least.
+        positive: Vec<Arc<str>>,
         /// The launches for which it is proved; `None`: the one that is known.
         shapes: Option<Shapes>,
     },
@@ -77,13 +80,19 @@ pub enum RaceVerdict {
     Unknown(RaceObstacle),
 }
 
-/// Launches for which something is proved: any number of blocks and threads along the first `axes` axes and one along the
-/// others, fewer than 2^31 threads along each axis, and no counter of a loop that passes the end of its type.
+/// Launches for which something is proved: any number of threads a block along the first axes, and of blocks along the first, and one
+/// along the others, fewer than 2^31 threads along each axis (in all, where threads lie along one axis and blocks along two), and no counter of a loop that
+/// passes the end of its type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shapes {
+    /// Axes along which a block may have threads.
     pub axes: u32,
+    /// Axes along which there may be blocks.
+    pub block_axes: u32,
     /// Only with blocks of this shape.
     pub block: Option<[u32; 3]>,
+    /// Nothing says that blocks have that shape but that of a shared array.
+    pub suggested: bool,
 }
 
 impl Default for RaceVerdict {
@@ -104,8 +113,6 @@ pub enum RaceObstacle {
         first: (Arc<str>, TermId),
         second: (Arc<str>, TermId),
     },
-    /// Free with these blocks, which the shape of a shared array suggests; not shown for others.
-    OtherBlocks(Shapes),
     /// Two blocks meet here if the fences and atomic operations do not order them, which what counters hold decides.
     Fenced {
         object: Arc<str>,
@@ -249,11 +256,18 @@ pub(super) fn tile_of(body: &Body) -> Option<[u32; 3]> {
 }
 
 /// How many axes a proof must be for: every launch has threads along x; along the others those have that name them, and the
-/// known one.
-fn axes_of(body: &Body, program: &Program, launch: &KernelLaunch) -> u32 {
+/// known one. Second: the same with threads and blocks told apart, where that is less.
+fn axes_of(body: &Body, program: &Program, launch: &KernelLaunch) -> [Option<Axes>; 2] {
+    let wide = |e: Option<[u32; 3]>, a: usize| e.is_some_and(|e| e[a] > 1);
+    let most = |named: &[bool; 3], e: Option<[u32; 3]>| {
+        (1..3).rev().find(|&a| named[a] || wide(e, a)).map_or(1, |a| a as u32 + 1)
+    };
     let named = super::eval::axes(body, program);
-    let wide = |a: usize| launch.block.is_some_and(|b| b[a] > 1) || launch.grid.is_some_and(|g| g[a] > 1);
-    (1..3).rev().find(|&a| named[a] || wide(a)).map_or(1, |a| a as u32 + 1)
+    let all = most(&named, launch.block).max(most(&named, launch.grid));
+    let [threads, blocks] = super::eval::axes_apart(body, program);
+    let less = Axes { threads: most(&threads, launch.block), blocks: most(&blocks, launch.grid) };
+    let all = Axes { threads: all, blocks: all };
+    [Some(all), (less != all).then_some(less)]
 }
 
 /// A proof for every launch, else for every one with these blocks, else for this one.
@@ -269,25 +283,53 @@ fn symbolic_verdict(
         Some(_) => KernelLaunch { grid: launch.grid, values: launch.values.clone(), ..blocks.clone() },
         None => blocks.clone(),
     };
-    let axes = axes_of(body, program, launch);
-    let prove = |l: &KernelLaunch| symbolic::prove(body, program, seen, l, axes);
-    let free = |p: symbolic::Proof, l: &KernelLaunch| RaceVerdict::Free {
-        shapes: l.grid.is_none().then_some(Shapes { axes, block: l.block }),
-        apart: p.apart,
-    };
-    let mut out = prove(&any).map(|p| free(p, &any));
-    for wider in [&blocks, &this] {
-        if out.is_err() && *wider != any {
-            out = prove(wider).map(|p| free(p, wider)).or(out);
+    let mut out = Err(RaceObstacle::Kernel(KernelObstacle::NoLaunch));
+    for axes in axes_of(body, program, launch).into_iter().flatten() {
+        let shapes =
+            |block, suggested| Shapes { axes: axes.threads, block_axes: axes.blocks, block, suggested };
+        let prove = |l: &KernelLaunch, conditional: bool, suggested: bool| {
+            let proof = symbolic::prove(body, program, seen, l, axes, conditional)?;
+            let met = |n: &Arc<str>| launch.values.iter().all(|(v, x)| v != n || *x >= 1);
+            if !proof.positive.iter().all(met) {
+                return Err(RaceObstacle::Kernel(KernelObstacle::NotFound));
+            }
+            Ok(RaceVerdict::Free {
+                shapes: l.grid.is_none().then(|| shapes(l.block, suggested)),
+                apart: proof.apart,
+                positive: proof.positive,
+            })
+        };
+        // blocks as large as the tile they share
+        let tile = tile_of(body).filter(|_| launch.block.is_none());
+        let tiled = tile.map(|t| KernelLaunch { block: Some(t), ..any.clone() });
+        let mut tried: Vec<&KernelLaunch> = vec![&any];
+        for l in [&blocks, &this] {
+            if !tried.contains(&l) {
+                tried.push(l);
+            }
         }
-    }
-    // blocks as large as the tile they share
-    let tile = tile_of(body).filter(|_| launch.block.is_none());
-    if let (Err(_), Some(tile)) = (&out, tile) {
-        let tiled = KernelLaunch { block: Some(tile), ..any };
-        if prove(&tiled).is_ok() {
-            return Err(RaceObstacle::OtherBlocks(Shapes { axes, block: Some(tile) }));
+        let each = |conditional: bool| {
+            let known = tried.iter().map(move |l| (*l, conditional, false));
+            known.chain(tiled.iter().map(move |l| (l, conditional, true)))
+        };
+        let mut found = Err(RaceObstacle::Kernel(KernelObstacle::NoLaunch));
+        for (l, conditional, suggested) in each(false).chain(each(true)) {
+            // a launch with all its numbers meets its conditions or not
+            if conditional && l.grid.is_some() {
+                continue;
+            }
+            found = match (prove(l, conditional, suggested), found) {
+                (Err(why), Err(RaceObstacle::Kernel(KernelObstacle::NoLaunch))) => Err(why),
+                (Err(_), before) => before,
+                (free, _) => return free,
+            };
         }
+        // the first says more of what stands against it
+        out = match (found, out) {
+            (Err(why), Err(RaceObstacle::Kernel(KernelObstacle::NoLaunch))) => Err(why),
+            (Err(_), before) => before,
+            (free, _) => return free,
+        };
     }
     out
 }
@@ -301,7 +343,6 @@ fn proof(
 ) -> Result<RaceVerdict, RaceObstacle> {
     let why = match symbolic_verdict(body, program, seen, launch) {
         Ok(free) => return Ok(free),
-        Err(why @ RaceObstacle::OtherBlocks(_)) => return Err(why),
         Err(why) => why,
     };
     let Some(e) = inline::expand_calls(body, program) else { return Err(why) };
@@ -319,7 +360,7 @@ fn at_home(e: &inline::Expanded, why: RaceObstacle) -> RaceObstacle {
     match why {
         RaceObstacle::Kernel(Value(t)) => RaceObstacle::Kernel(Value(home(t))),
         RaceObstacle::Kernel(Structure(t)) => RaceObstacle::Kernel(Structure(home(t))),
-        why @ (RaceObstacle::Kernel(_) | RaceObstacle::OtherBlocks(_)) => why,
+        why @ RaceObstacle::Kernel(_) => why,
         RaceObstacle::Barrier(t) => RaceObstacle::Barrier(home(t)),
         RaceObstacle::MayMeet { object, first, second } => RaceObstacle::MayMeet {
             object,
@@ -413,7 +454,7 @@ fn with_launch(trace: &Trace, barriers: &[BarrierFact], launch: &KernelLaunch) -
         };
         return match trace.soft_barriers.iter().find(|s| !safe(s)) {
             Some(s) => RaceVerdict::Unknown(RaceObstacle::Barrier(s.term)),
-            None => RaceVerdict::Free { apart: apart(trace), shapes: None },
+            None => RaceVerdict::Free { apart: apart(trace), positive: Vec::new(), shapes: None },
         };
     };
     // what no fence can order says more

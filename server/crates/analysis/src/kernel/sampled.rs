@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use term::Body;
+use term::{BinOp, Body, Op, Storage, TermId};
 
 use super::collect::Seen;
 use super::races::{self, RaceObstacle, RaceVerdict, RaceWitness};
@@ -105,12 +105,85 @@ fn shown(
     values: &[i128],
 ) -> Result<Shown, KernelObstacle> {
     let open = open(body, launch);
+    let mut out = shown_with(
+        body,
+        program,
+        seen,
+        launch,
+        &values.iter().map(|&v| alike(&open, v)).collect::<Vec<_>>(),
+    )?;
+    // how arrays are laid out is agreed with the host: what meets in global memory because two strides are one number may not, else
+    let strides: Vec<Arc<str>> = factors(body, program, 0).into_iter().filter(|n| open.contains(n)).collect();
+    if out.list.iter().any(|w| !w.shared) && !strides.is_empty() {
+        let other = values.iter().copied().max().unwrap_or(1000);
+        let each = strides.iter().map(|s| {
+            let mut list = alike(&open, other);
+            list.iter_mut().filter(|x| x.0 == *s).for_each(|x| x.1 = 1);
+            list
+        });
+        let still = shown_with(body, program, seen, launch, &each.collect::<Vec<_>>());
+        let still = still.map(|s| if s.outside { Vec::new() } else { s.list }).unwrap_or_default();
+        let (shared, global): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut out.list).into_iter().partition(|w| w.shared);
+        out.list = shared.into_iter().chain(in_both(Some(still), global)).collect();
+    }
+    Ok(out)
+}
+
+fn alike(open: &[Arc<str>], value: i128) -> Vec<(Arc<str>, i128)> {
+    open.iter().map(|n| (n.clone(), value)).collect()
+}
+
+/// Integer parameters that something is multiplied with or divided by, here or in a function that is given them.
+fn factors(body: &Body, program: &Program, depth: u32) -> Vec<Arc<str>> {
+    let mut out: Vec<Arc<str>> = Vec::new();
+    let mut note = |t: TermId| {
+        for x in body.walk(t) {
+            let Op::Sym(s) = body.op(x) else { continue };
+            let symbol = &body.symbols[*s];
+            if matches!(symbol.storage, Storage::Param(_)) && !out.contains(&symbol.name) {
+                out.push(symbol.name.clone());
+            }
+        }
+    };
+    for t in body.walk(body.root) {
+        match (body.op(t), body.args(t)) {
+            (Op::Binary(op) | Op::Compound(op), &[a, b])
+                if matches!(op, BinOp::Mul | BinOp::Div | BinOp::Rem | BinOp::Shl) =>
+            {
+                note(a);
+                note(b);
+            }
+            (Op::Call, [_, arguments @ ..]) if depth < 3 => {
+                let called = body.callee_name(t).and_then(|n| program.body(n));
+                let Some(called) = called.filter(|c| c.name != body.name) else { continue };
+                let inside = factors(called, program, depth + 1);
+                for (name, &a) in super::eval::parameter_names(called).zip(arguments) {
+                    if inside.contains(&name) {
+                        note(a);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+fn shown_with(
+    body: &Body,
+    program: &Program,
+    seen: &Seen,
+    launch: &KernelLaunch,
+    values: &[Vec<(Arc<str>, i128)>],
+) -> Result<Shown, KernelObstacle> {
+    let open = open(body, launch);
     let one = [inner(launch.grid.unwrap_or([1; 3]))];
     let mut out = Shown { list: Vec::new(), room: None, outside: false, cut: false };
     let mut found: Option<Vec<RaceWitness>> = None;
-    for &value in values {
+    for value in values {
         let mut tried = launch.clone();
-        tried.values.extend(open.iter().map(|n| (n.clone(), value)));
+        tried.values.extend(value.iter().cloned());
         let look = |steps| replay::replay_part(body, program, &tried, seen, &one, steps);
         let leaves = |t: &Trace<'_>| {
             t.missed.is_none() && (t.leaves_rows || !races::out_of_range(t, &tried).is_empty())

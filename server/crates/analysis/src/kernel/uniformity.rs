@@ -392,7 +392,16 @@ pub(super) fn is_harmless(body: &Body, call: TermId) -> bool {
         || is_arithmetic(name)
         || matches!(
             name,
-            "float2" | "float3" | "float4" | "int2" | "int3" | "int4" | "double2" | "uint2" | "uint4"
+            "__cg_reduce_sync"
+                | "float2"
+                | "float3"
+                | "float4"
+                | "int2"
+                | "int3"
+                | "int4"
+                | "double2"
+                | "uint2"
+                | "uint4"
         )
 }
 

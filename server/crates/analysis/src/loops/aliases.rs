@@ -84,6 +84,19 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[AffineAccess], s: Symb
     if !matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. }) {
         return true;
     }
+    // Rows of an array of arrays are whole arrays, too: the references are compared, if the loop changes none.
+    let keeps_rows = || {
+        let pointer = |t| matches!(body.types.kind(body.ty(t)), TypeKind::Pointer { .. });
+        let changes = |t| {
+            body.op(t).is_write()
+                && body.args(t).first().is_some_and(|&p| pointer(p) && body.as_symbol(p).is_none())
+        };
+        !body.walk(model.root).any(changes)
+    };
+    let is_row = body.path_term(s).is_some_and(|t| body.row_of_table(t).is_some());
+    if body.semantics.checked_bounds && is_row && keeps_rows() {
+        return true;
+    }
     // A whole array lies where the variable and its length say.
     let has_length = body.said.lengths.iter().any(|l| l.array == s);
     if has_length && !model.effects.writes_in(model.root).contains(&s) {
@@ -133,7 +146,7 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[AffineAccess], s: Symb
                             && model.vars.definition(v).is_some_and(|defs| defs.len() > 1)
                         || is_gone_through(body, model, a, sub.term)
                 }
-                VarKind::Fresh => false,
+                VarKind::Fresh => model.vars.columns.contains(&v),
             })
         })
     })

@@ -37,11 +37,13 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
         // a value of which only bounds are known may be inside them all the same
         let is_exact = |v: Var| matches!(model.vars.kind(v), VarKind::Iter(_)) || model.is_param(v);
         let is_open = found.is_none() || !o.domain.exact || !o.poly.vars().all(is_exact);
+        let some_test = found.is_some();
         let needs = found
             // A test that always fails would only hide that the answer is not known; so would one that only a loop of
             // one iteration passes.
             .filter(|ps| ps.iter().all(|p| p.as_constant().is_none_or(|c| c >= 0)))
             .filter(|ps| !ps.iter().any(|p| fails_when_it_matters(model, p, &known.context)));
+        let always_fails = some_test && needs.is_none() && !is_open;
         let preds: Option<Vec<Pred>> = needs
             .as_ref()
             .and_then(|ps| ps.iter().map(|p| Some(Pred::NonNegative(expr_of(model, p)?))).collect());
@@ -58,12 +60,18 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
             Some(_) => facts.note(kind, MetBy::Proof, None),
             None if model.takes_box(&o.kind) => {}
             // that nothing is thrown can be seen while the loop runs on copies
-            None if is_open && model.body.semantics.checked_bounds && is_test_of_bounds(&o.kind) => {
+            None if !always_fails && model.body.semantics.checked_bounds && is_test_of_bounds(&o.kind) => {
                 facts.weaken(&kind);
             }
             None => {
                 let term = condition_term(&o.kind);
-                facts.obstacles.push(Obstacle { kind: ObstacleKind::NeedsPromise(kind), term });
+                // nobody can promise that columns which go on into the next row do not
+                let is_row = matches!(kind, ConditionKind::InRow { .. });
+                let kind = match is_row && always_fails {
+                    true => ObstacleKind::NonAffineSubscript,
+                    false => ObstacleKind::NeedsPromise(kind),
+                };
+                facts.obstacles.push(Obstacle { kind, term });
             }
         }
     }
@@ -102,7 +110,9 @@ fn condition_kind(need: &Need) -> ConditionKind {
                 ConditionKind::Bounds { access: *access, length_term: Some(*t), length: None }
             }
         },
-        Need::InRow { access, stride, .. } => ConditionKind::InRow { access: *access, stride: *stride },
+        Need::InRow { access, stride, from_zero, .. } => {
+            ConditionKind::InRow { access: *access, stride: *stride, from_zero: *from_zero }
+        }
         Need::Asserted(t) => ConditionKind::Asserted(*t),
         Need::StepSign(t) => ConditionKind::StepSign(*t),
         Need::Terminates(t) => ConditionKind::Terminates(*t),

@@ -318,7 +318,7 @@ impl<'a> Builder<'a> {
 
     /// The same expression where the text has it: in the loop, as an argument that went into a call (`l.n` of `copy(l.n, …)`), or a
     /// member of a variable (`m.w`) anywhere: that can be evaluated before any loop.
-    fn in_the_text(&self, t: TermId) -> TermId {
+    pub(super) fn in_the_text(&self, t: TermId) -> TermId {
         let (body, own) = (self.body, self.how.own);
         if t.index() < own {
             return t;

@@ -279,7 +279,7 @@ impl Builder<'_> {
                     self.forget(loc.base);
                 }
                 // A variable each iteration has for itself.
-                let is_static = self.body.symbols[loc.base].storage == Storage::StaticLocal;
+                let is_static = self.body.symbols[loc.base].storage.is_static_local();
                 if self.declared_inside(loc.base) && !is_static {
                     return;
                 }
@@ -359,7 +359,7 @@ impl Builder<'_> {
                 self.forget(base);
             }
             // A variable each iteration has for itself.
-            if self.declared_inside(base) && !matches!(symbol.storage, Storage::StaticLocal) {
+            if self.declared_inside(base) && !matches!(symbol.storage, Storage::StaticLocal { .. }) {
                 return;
             }
         }

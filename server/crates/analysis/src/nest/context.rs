@@ -69,6 +69,13 @@ impl Builder<'_> {
     pub(super) fn type_ranges(&mut self) {
         for (v, kind) in (0..).zip(self.vars.kinds()) {
             if let VarKind::Param(p) = kind {
+                if p.is_truth(self.body) {
+                    let truth = Poly::var(v);
+                    let below = truth.scale(-1).and_then(|p| p.add_constant(1));
+                    let both = below.into_iter().chain([truth]);
+                    self.premises.context.extend(both.map(Constraint::non_negative));
+                    continue;
+                }
                 let ty = match p {
                     Param::Symbol(s) => self.body.symbols[*s].ty,
                     Param::Term(t) => self.body.ty(*t),

@@ -11,7 +11,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
-use crate::algebra::poly::{Constraint, Domain, Poly, Var};
+use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::algebra::project::project;
 use crate::flow::counted_loop;
 use crate::nest::builder::Builder;
@@ -203,7 +203,10 @@ impl Builder<'_> {
         });
         if let Some(value) = value {
             if let [(_, v)] = &value[..] {
-                if v.is_linear() && v.vars().all(|x| self.is_param(x)) {
+                // of a quotient nothing is known but its name, and the variable has one
+                let is_opaque =
+                    v.as_var().is_some_and(|x| matches!(self.vars.kind(x), VarKind::Param(Param::Term(_))));
+                if v.is_linear() && v.vars().all(|x| self.is_param(x)) && !is_opaque {
                     self.entry.values.insert(s, v.clone());
                 }
             }

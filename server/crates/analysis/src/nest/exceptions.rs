@@ -262,10 +262,11 @@ impl Builder<'_> {
         for (k, &t) in around.iter().enumerate() {
             let inner = around.get(k + 1).copied().unwrap_or(self.root);
             if *body.op(t) == Op::List {
-                let earlier = body.args(t).iter().take_while(|&&x| x != inner);
-                earlier
-                    .filter(|&&x| !matches!(body.op(x), Op::Label(_)))
-                    .for_each(|&x| look(x, &never_changes));
+                // where control may come in, nothing before it need have run
+                let comes_in = |x: TermId| matches!(body.op(x), Op::Label(_) | Op::Case | Op::Default);
+                let earlier: Vec<TermId> = body.args(t).iter().copied().take_while(|&x| x != inner).collect();
+                let since = earlier.iter().rposition(|&x| comes_in(x)).map_or(0, |k| k + 1);
+                earlier[since..].iter().for_each(|&x| look(x, &never_changes));
             } else if body.op(t).is_loop() {
                 first(t).for_each(|x| look(x, &never_changes));
             }
@@ -309,9 +310,64 @@ impl Builder<'_> {
             "Math.Abs" if of_library && body.types.as_int(body.ty(t)).is_some() => {
                 self.throws(ConditionKind::NoOverflow(t));
             }
+            // an array has no negative number of elements
+            "calloc" if of_library => {
+                for &size in &body.args(t)[1..] {
+                    let mut number = size;
+                    while let (Op::Cast, &[inner]) = (body.op(number), body.args(number)) {
+                        number = inner;
+                    }
+                    let known = crate::flow::counted_loop::constant(body, number).is_some_and(|c| c >= 0);
+                    if !known && !self.is_a_length(number) {
+                        self.throws(ConditionKind::NoOverflow(t));
+                    }
+                }
+            }
             _ if of_library && crate::flow::library::only_computes(&body.symbols[f].name) => {}
-            _ => self.obstacle(ObstacleKind::UnknownCall(f), t),
+            name => {
+                let effect = library_effect(name).filter(|_| of_library);
+                let kind = match effect.and_then(|e| e.trouble) {
+                    Some(why) => ObstacleKind::Call { function: f, why, name: "".into() },
+                    None => ObstacleKind::UnknownCall(f),
+                };
+                self.obstacle(kind, t);
+            }
         }
+    }
+
+    /// Whether a number of elements is that of another array, or was found not to be negative where it was set.
+    fn is_a_length(&self, t: TermId) -> bool {
+        let body = self.body;
+        let Some(s) = body.as_symbol(t) else { return false };
+        let value = |w: &TermId| body.args(*w).first().copied();
+        let fine = |v: TermId| {
+            let constant = crate::flow::counted_loop::constant(body, v).is_some_and(|c| c >= 0);
+            constant || body.as_symbol(v).is_some_and(|s| body.said.lengths.iter().any(|l| l.length == s))
+        };
+        match self.effects.writes.get(&s).map(Vec::as_slice) {
+            Some([w]) => matches!(body.op(*w), Op::Declare(_)) && value(w).is_some_and(fine),
+            _ => body.said.lengths.iter().any(|l| l.length == s),
+        }
+    }
+
+    /// Whether the variable holds, in each iteration, memory that this iteration made and that nobody else gets to see.
+    pub(super) fn is_own_each_round(&self, s: SymbolId) -> bool {
+        let body = self.body;
+        if !body.semantics.checked_bounds || !self.declared_inside(s) || body.symbols[s].address_taken {
+            return false;
+        }
+        let Some([w]) = self.effects.writes.get(&s).map(Vec::as_slice) else { return false };
+        let made = matches!(body.op(*w), Op::Declare(_))
+            && body.args(*w).first().is_some_and(|&v| self.is_new(v) && *body.op(v) == Op::Cast);
+        // nothing but its elements is used; those are numbers
+        let number = body.types.element(body.symbols[s].ty).is_some_and(|e| {
+            matches!(body.types.kind(e), TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Array { .. })
+        });
+        let used_well = |t: TermId| {
+            let parent = self.effects.parent(t);
+            parent.is_some_and(|p| *body.op(p) == Op::Index && body.args(p)[0] == t)
+        };
+        made && number && body.walk(body.root).filter(|&t| body.as_symbol(t) == Some(s)).all(used_well)
     }
 
     /// Lengths are never negative.

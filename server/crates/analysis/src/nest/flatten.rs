@@ -8,6 +8,7 @@ use term::{BinOp, Op, SymbolId, TermId};
 use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::limits::nest_flatten::MAX_ROWS_BACK;
 use crate::nest::builder::Builder;
+use crate::nest::strides::{divide, Ends, Strides};
 use crate::nest::{AffineAccess, Length, Model, Need, Subscript};
 use crate::{Obstacle, ObstacleKind, Param};
 
@@ -64,8 +65,8 @@ impl Builder<'_> {
             }
             let shifts = self.shifts(&members);
             let values = self.flat(&members, &shifts);
-            let strides = self.strides(&values);
-            if !strides.is_empty() {
+            let strides = self.strides(&members, &values);
+            if !strides.chain.is_empty() {
                 self.split(&members, &values, &strides, &shifts);
             }
         }
@@ -228,35 +229,13 @@ impl Builder<'_> {
         members.iter().map(value).collect()
     }
 
-    /// Products of parameters that multiply a counter, longest first, each dividing the one before.
-    fn strides(&self, values: &[Option<Poly>]) -> Vec<Vec<Var>> {
-        let mut found: Vec<Vec<Var>> = Vec::new();
-        for p in values.iter().flatten() {
-            for (m, _) in p.terms() {
-                let (params, rest): (Vec<Var>, Vec<Var>) = m.iter().copied().partition(|&v| self.is_param(v));
-                if !params.is_empty() && !rest.is_empty() && !found.contains(&params) {
-                    found.push(params);
-                }
-            }
-        }
-        if found.is_empty() {
-            found.extend(common_factor(values).map(|v| vec![v]));
-        }
-        found.sort_by_key(|s| std::cmp::Reverse(s.len()));
-        let chain = found.windows(2).all(|w| divide(&w[0], &w[1]).is_some_and(|q| !q.is_empty()));
-        if !chain || found.len() > 3 {
-            return Vec::new();
-        }
-        found
-    }
-
     /// What is counted down from a row's end, or from behind it, lies in that row and not before the next one: takes rows from a
     /// subscript, and adds their lengths to the one behind it, where that one is surely not negative then.
     fn keep_in_rows(
         &mut self,
         parts: &mut [Poly],
         access: usize,
-        strides: &[Vec<Var>],
+        length: &dyn Fn(usize) -> (Vec<Var>, i128),
         back: &dyn Fn(&Poly) -> Option<Poly>,
     ) {
         let known = self.prover();
@@ -265,16 +244,15 @@ impl Builder<'_> {
             part.is_some_and(|p| known.non_negative(&p, &m.accesses[access].domain, &m.budget))
         };
         for k in (1..parts.len()).rev() {
-            let length = match strides.get(k) {
-                Some(s) => divide(&strides[k - 1], s).unwrap_or_default(),
-                None => strides[k - 1].clone(),
-            };
-            let rows = parts[k - 1].constant_part();
+            let (length, each) = length(k);
+            // counted down from a number that is no constant, one row may be in it
+            let is_open = parts[k - 1].vars().any(|v| self.is_param(v));
+            let rows = parts[k - 1].constant_part().max(i128::from(is_open));
             if rows <= 0 || is_inside(self, &parts[k]) {
                 continue;
             }
             for by in 1..=rows.min(MAX_ROWS_BACK) {
-                let moved = Poly::from_terms([(length.clone(), by)]).and_then(|l| parts[k].add(&l));
+                let moved = Poly::from_terms([(length.clone(), by * each)]).and_then(|l| parts[k].add(&l));
                 let row = parts[k - 1].add_constant(-by);
                 let (Some(moved), Some(row)) = (moved, row) else { break };
                 if is_inside(self, &moved) {
@@ -290,80 +268,219 @@ impl Builder<'_> {
         &mut self,
         members: &[usize],
         values: &[Option<Poly>],
-        strides: &[Vec<Var>],
+        strides: &Strides,
         shifts: &[(Var, i128)],
     ) {
         let back = |p: &Poly| shifts.iter().try_fold(p.clone(), |p, &(v, k)| p.shifted(v, k));
         // All or nothing: first see that every known subscript splits into linear parts.
         let mut splits = Vec::new();
         for (p, &i) in values.iter().zip(members) {
-            let Some(p) = p else {
-                splits.push(None);
-                continue;
-            };
-            let mut rest: Vec<(Vec<Var>, i128)> = p.terms().map(|(m, c)| (m.to_vec(), c)).collect();
-            let mut parts = Vec::new();
-            for s in strides {
-                let (mine, other): (Vec<_>, Vec<_>) =
-                    rest.into_iter().partition(|(m, _)| divide(m, s).is_some());
-                let q = Poly::from_terms(mine.into_iter().filter_map(|(m, c)| Some((divide(&m, s)?, c))));
-                let Some(q) = q else { return };
-                parts.push(q);
-                rest = other;
-            }
-            let Some(r) = Poly::from_terms(rest) else { return };
-            parts.push(r);
-            self.keep_in_rows(&mut parts, i, strides, &back);
-            let mut linear = Vec::new();
-            for (k, part) in parts.iter().enumerate() {
-                let Some(part) = back(part) else { return };
-                let last = k + 1 == parts.len();
-                let apart = |m: &[Var]| m.len() > 1 && !m.iter().all(|&v| self.is_param(v));
-                if last && !part.is_linear() && part.terms().any(|(m, _)| apart(m)) {
-                    return;
-                }
-                let Some(part) = self.linear(&part) else { return };
-                linear.push(part);
-            }
-            splits.push(Some(linear));
+            splits.push(match p {
+                Some(p) => match self.parts(p, i, strides, &back) {
+                    Some(parts) => Some(parts),
+                    None => return,
+                },
+                None => None,
+            });
         }
-        // Dimension k has length strides[k-1] / strides[k] (or the last stride itself).
-        let length = |k: usize| match strides.get(k) {
-            Some(s) => divide(&strides[k - 1], s).unwrap_or_default(),
-            None => strides[k - 1].clone(),
-        };
+        // as cells of a column's own rows, if all subscripts name these; else as any of the column
+        let is_fine = |c: &Column| matches!(c, Column::Divided(..));
+        let fine = splits.iter().flatten().all(|p| is_fine(&p.1)) && !strides.fine.is_empty();
+        let n = strides.chain.len() + 1 + if fine { strides.fine.len() } else { 0 };
+        let froms: Vec<Poly> = (1..=strides.chain.len())
+            .map(|k| {
+                let column = |parts: &(Vec<Poly>, Column)| match (parts.0.get(k), &parts.1) {
+                    (Some(row), _) => Some(row.clone()),
+                    (None, Column::Plain(column)) => Some(column.clone()),
+                    (None, Column::Divided(..)) => None,
+                };
+                let columns =
+                    members.iter().zip(&splits).filter_map(|(&i, p)| Some((i, column(p.as_ref()?))));
+                let columns: Option<Vec<(usize, Poly)>> = columns.map(|(i, p)| Some((i, p?))).collect();
+                let length = self.row_length(strides, k, &back);
+                columns.zip(length).map_or_else(Poly::default, |(c, length)| self.row_begins(&c, &length))
+            })
+            .collect();
         for (&i, parts) in members.iter().zip(splits) {
             let term = self.accesses[i].subs[0].term;
-            let n = strides.len() + 1;
             // What follows the one subscript now follows the last of several.
             for f in self.accesses[i].fields.iter_mut().filter(|f| f.0 > 0) {
                 f.0 = n;
             }
-            let Some(parts) = parts else {
+            let Some((rows, column)) = parts else {
                 self.accesses[i].subs = vec![Subscript { value: None, term }; n];
                 self.accesses[i].lengths = vec![None; n];
                 continue;
             };
-            let domain = self.accesses[i].domain.clone();
-            let access = self.accesses[i].term;
-            for (k, part) in parts.iter().enumerate().skip(1) {
-                let length = length(k);
-                let stride = length.iter().find_map(|&v| self.names_row(access, v, shifts)).unwrap_or(access);
-                let need = Need::InRow { access, base: self.accesses[i].base, stride };
-                self.oblige(need.clone(), part.clone(), domain.clone());
-                let length = Poly::from_terms([(length, 1)]).and_then(|p| self.linear(&back(&p)?));
-                if let Some(p) = length.and_then(|l| l.sub(part)).and_then(|p| p.add_constant(-1)) {
-                    self.oblige(need, p, domain.clone());
+            let at = Site { access: i, shifts, strides, froms: &froms };
+            let mut parts = rows;
+            let mut inner: Vec<Poly> = (1..strides.chain.len())
+                .filter_map(|k| self.keep_in_row(&at, k, &parts[k], &parts[k]))
+                .collect();
+            let k = strides.chain.len();
+            match column {
+                Column::Plain(part) => {
+                    inner.extend(self.keep_in_row(&at, k, &part, &part));
+                    parts.push(part);
+                }
+                Column::Divided(ends, cells) => {
+                    for p in &ends.never_negative {
+                        self.oblige(
+                            at.need(self, k, &strides.length(k).0),
+                            p.clone(),
+                            self.accesses[i].domain.clone(),
+                        );
+                    }
+                    let length = self.keep_in_row(&at, k, &ends.least, &ends.most);
+                    match fine {
+                        true => {
+                            for (k, cell) in cells.iter().enumerate().skip(1) {
+                                self.keep_in_column(&at, k, cell);
+                            }
+                            parts.extend(cells);
+                        }
+                        false => parts.push(self.any_column(i, length)),
+                    }
                 }
             }
-            let mut inner = Vec::new();
-            for k in 1..n {
-                inner.extend(Poly::from_terms([(length(k), 1)]).and_then(|p| self.linear(&back(&p)?)));
+            let is_whole = inner.len() + 1 == n && strides.fine.is_empty();
+            self.accesses[i].inner = is_whole.then_some(inner);
+            if !strides.fine.is_empty() {
+                self.accesses[i].flat = self.accesses[i].subs.first().and_then(|s| s.value.clone());
             }
-            self.accesses[i].inner = (inner.len() + 1 == n).then_some(inner);
             self.accesses[i].subs = parts.into_iter().map(|p| Subscript { value: Some(p), term }).collect();
             self.accesses[i].lengths = vec![None; n];
         }
+    }
+
+    /// A flattened subscript's rows, outermost first, and its column. `None`: one of them is not linear.
+    fn parts(
+        &mut self,
+        p: &Poly,
+        access: usize,
+        strides: &Strides,
+        back: &dyn Fn(&Poly) -> Option<Poly>,
+    ) -> Option<(Vec<Poly>, Column)> {
+        let (mut parts, column) = divided(p, strides.chain.iter().map(|(s, by)| (&s[..], *by)))?;
+        parts.push(column);
+        self.keep_in_rows(&mut parts, access, &|k| strides.length(k), back);
+        let column = back(&parts.pop()?)?;
+        let rows: Option<Vec<Poly>> = parts.iter().map(|p| self.linear(&back(p)?)).collect();
+        let rows = rows?;
+        let apart = |m: &[Var]| m.len() > 1 && !m.iter().all(|&v| self.is_param(v));
+        if !column.is_linear() && column.terms().any(|(m, _)| apart(m)) {
+            if strides.fine.is_empty() {
+                return None;
+            }
+            let ends = self.ends(&column, access)?;
+            let (mut cells, last) = divided(&column, strides.fine.iter().map(|s| (&s[..], 1)))?;
+            cells.push(last);
+            self.keep_in_rows(&mut cells, access, &|k| (strides.fine_length(k), 1), &|p| Some(p.clone()));
+            let cells: Option<Vec<Poly>> = cells.iter().map(|c| self.linear(c)).collect();
+            return Some((rows, Column::Divided(ends, cells?)));
+        }
+        Some((rows, Column::Plain(self.linear(&column)?)))
+    }
+
+    /// Asks that what stands between `least` and `most` lies in dimension `k`, and gives its length.
+    fn keep_in_row(&mut self, at: &Site<'_>, k: usize, least: &Poly, most: &Poly) -> Option<Poly> {
+        let back = |p: &Poly| at.shifts.iter().try_fold(p.clone(), |p, &(v, k)| p.shifted(v, k));
+        let need = at.need(self, k, &at.strides.length(k).0);
+        let length = self.row_length(at.strides, k, &back);
+        self.keep_between(at, need, (least, most), &at.froms[k - 1], length.as_ref());
+        length
+    }
+
+    /// The same of dimension `k` of a column.
+    fn keep_in_column(&mut self, at: &Site<'_>, k: usize, cell: &Poly) {
+        let length = at.strides.fine_length(k);
+        let need = at.need(self, usize::MAX, &length);
+        let length = Poly::from_terms([(length, 1)]).and_then(|p| self.linear(&p));
+        self.keep_between(at, need, (cell, cell), &Poly::default(), length.as_ref());
+    }
+
+    /// Asks for what keeps two values within so many cells behind `from`.
+    fn keep_between(
+        &mut self,
+        at: &Site<'_>,
+        need: Need,
+        (least, most): (&Poly, &Poly),
+        from: &Poly,
+        length: Option<&Poly>,
+    ) {
+        let domain = self.accesses[at.access].domain.clone();
+        let below = length.and_then(|l| l.add(from)?.sub(most)?.add_constant(-1));
+        for p in [least.sub(from), below] {
+            // what cannot be written down is not met
+            self.oblige(need.clone(), p.unwrap_or_else(|| Poly::constant(-1)), domain.clone());
+        }
+    }
+
+    fn row_length(
+        &mut self,
+        strides: &Strides,
+        k: usize,
+        back: &dyn Fn(&Poly) -> Option<Poly>,
+    ) -> Option<Poly> {
+        let (length, each) = strides.length(k);
+        Poly::from_terms([(length, each)]).and_then(|p| self.linear(&back(&p)?))
+    }
+
+    /// Where rows begin, for all accesses alike: cells of different rows are different ones if the columns lie within a row's
+    /// length of each other, wherever the first of them is. It is 0 where that is surely right, and else the first column of all,
+    /// which asks least: Fortran counts from 1, and a part of a row starts anywhere.
+    fn row_begins(&mut self, columns: &[(usize, Poly)], length: &Poly) -> Poly {
+        let zero = Poly::default();
+        let Some(first) = self.first_column(columns).filter(|f| *f != zero) else { return zero };
+        let known = self.prover();
+        let holds = |m: &Self, from: &Poly| {
+            columns.iter().all(|(access, column)| {
+                let domain = &m.accesses[*access].domain;
+                let above = column.sub(from);
+                let below = length.add(from).and_then(|l| l.sub(column)?.add_constant(-1));
+                [above, below].iter().all(|p| {
+                    p.as_ref().is_some_and(|p| {
+                        p.as_constant().is_some_and(|c| c >= 0) || known.non_negative(p, domain, &m.budget)
+                    })
+                })
+            })
+        };
+        // before a row's first column is nothing where conditions keep it out
+        let is_before = first.as_constant().is_some_and(|c| c < 0);
+        match holds(self, &zero) || is_before && !holds(self, &first) {
+            true => zero,
+            false => first,
+        }
+    }
+
+    /// The first column of all, in parameters, if they lie so many cells apart.
+    fn first_column(&self, columns: &[(usize, Poly)]) -> Option<Poly> {
+        let mut first: Option<Poly> = None;
+        for (access, column) in columns {
+            let (least, _) = self.end(column, *access, false).filter(|e| e.1.is_empty())?;
+            let apart = match &first {
+                Some(f) => least.sub(f)?.as_constant()?,
+                None => -1,
+            };
+            if apart < 0 {
+                first = Some(least);
+            }
+        }
+        first
+    }
+
+    /// Any column of a row, of an access.
+    fn any_column(&mut self, access: usize, length: Option<Poly>) -> Poly {
+        let column = self.fresh(VarKind::Fresh);
+        let mut known = vec![Constraint::non_negative(Poly::var(column))];
+        let below = length.and_then(|l| l.sub(&Poly::var(column))?.add_constant(-1));
+        known.extend(below.map(Constraint::non_negative));
+        self.vars.define(column, known);
+        self.vars.columns.insert(column);
+        let term = self.accesses[access].subs[0].term;
+        let why = Obstacle { kind: ObstacleKind::NonAffineSubscript, term };
+        self.accesses[access].why.get_or_insert(why);
+        Poly::var(column)
     }
 
     /// What the text of an access calls the length of its rows: `n`, or `n + 2` where that is so much longer.
@@ -434,28 +551,51 @@ impl Builder<'_> {
     }
 }
 
-/// Where rows are fixed (`a[i*n + j]` in the loop over j): the factor that different products share.
-fn common_factor(values: &[Option<Poly>]) -> Option<Var> {
-    let mut products: Vec<Vec<Var>> = Vec::new();
-    for (m, _) in values.iter().flatten().flat_map(|p| p.terms()) {
-        if m.len() >= 2 && !products.iter().any(|p| p == m) {
-            products.push(m.to_vec());
-        }
-    }
-    let (first, rest) = products.split_first()?;
-    if rest.is_empty() {
-        return None;
-    }
-    first.iter().copied().find(|v| rest.iter().all(|p| p.contains(v)))
+/// Where a subscript is split.
+struct Site<'s> {
+    access: usize,
+    shifts: &'s [(Var, i128)],
+    strides: &'s Strides,
+    /// The first column of the dimensions from 1 on.
+    froms: &'s [Poly],
 }
 
-fn divide(m: &[Var], by: &[Var]) -> Option<Vec<Var>> {
-    let mut rest = m.to_vec();
-    for v in by {
-        let at = rest.iter().position(|x| x == v)?;
-        rest.remove(at);
+impl Site<'_> {
+    /// What is needed in dimension `k`, a row whose length is a product of parameters.
+    fn need(&self, m: &Builder<'_>, k: usize, length: &[Var]) -> Need {
+        let a = &m.accesses[self.access];
+        let stride = length.iter().find_map(|&v| m.names_row(a.term, v, self.shifts)).unwrap_or(a.term);
+        let from_zero = self.froms.get(k - 1).is_none_or(|p| *p == Poly::default());
+        Need::InRow { access: a.term, base: a.base, stride, from_zero }
     }
-    Some(rest)
+}
+
+/// The last part of a subscript.
+enum Column {
+    Plain(Poly),
+    /// It is no linear sum, but its ends are known, and the rows and the column in it are.
+    Divided(Ends, Vec<Poly>),
+}
+
+/// How often each of the strides is in a sum, and what is left over.
+fn divided<'s>(p: &Poly, strides: impl Iterator<Item = (&'s [Var], i128)>) -> Option<(Vec<Poly>, Poly)> {
+    let mut rest: Vec<(Vec<Var>, i128)> = p.terms().map(|(m, c)| (m.to_vec(), c)).collect();
+    let mut parts = Vec::new();
+    for (s, by) in strides {
+        let (mut mine, mut other) = (Vec::new(), Vec::new());
+        for (m, c) in rest {
+            match divide(&m, s) {
+                Some(q) => {
+                    mine.push((q, c.div_euclid(by)));
+                    other.push((m, c.rem_euclid(by)));
+                }
+                None => other.push((m, c)),
+            }
+        }
+        parts.push(Poly::from_terms(mine)?);
+        rest = other;
+    }
+    Some((parts, Poly::from_terms(rest)?))
 }
 
 impl Model<'_> {

@@ -26,6 +26,7 @@ mod places;
 mod premises;
 mod promises;
 mod statements;
+mod strides;
 mod tables;
 mod together;
 mod values;
@@ -100,6 +101,8 @@ pub(crate) struct AffineAccess {
     pub inner: Option<Vec<Poly>>,
     /// Which of the cells named: a member of a union, a bit-field beside others, or all.
     pub inside: Inside,
+    /// The element's number, of subscripts whose last is only known to lie in its row.
+    pub flat: Option<Poly>,
 }
 
 /// Length of a dimension.
@@ -131,6 +134,8 @@ pub(crate) enum Need {
         base: SymbolId,
         access: TermId,
         stride: TermId,
+        /// See [`crate::ConditionKind::InRow`].
+        from_zero: bool,
     },
     /// What an `assert` says: where it does not hold, the program ends, and the original loop is what ends it.
     Asserted(TermId),

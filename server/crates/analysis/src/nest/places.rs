@@ -56,7 +56,7 @@ impl Builder<'_> {
         if symbol.is_own_scalar() && (!written || declared_inside) {
             return;
         }
-        if declared_inside && !matches!(symbol.storage, Storage::StaticLocal) {
+        if declared_inside && !matches!(symbol.storage, Storage::StaticLocal { .. }) {
             return;
         }
         let mut fields = Vec::new();
@@ -326,6 +326,9 @@ impl Builder<'_> {
                 }) {
                     return Err(Obstacle { kind: ObstacleKind::Volatile, term: t });
                 }
+                if self.is_own_each_round(s) {
+                    return Ok(own_memory(s, t));
+                }
                 match self.pointers.get(&s) {
                     Some(Some(loc)) => return Ok(loc.clone()),
                     Some(None) => return unknown(self),
@@ -487,6 +490,10 @@ impl Builder<'_> {
         if self.body.types.quals(ty).is_volatile || self.body.types.quals(ty).is_atomic {
             self.obstacle(ObstacleKind::Volatile, t);
         }
+        // no other iteration has it
+        if self.is_own_each_round(loc.base) {
+            return;
+        }
         self.assumed.extend(loc.loads.iter().cloned());
         // Each combination of pieces is an access of its own.
         let mut combos: Vec<(Domain, Vec<Subscript>)> = vec![(self.dom.clone(), Vec::new())];
@@ -528,6 +535,7 @@ impl Builder<'_> {
             let loaded = |s: &&Subscript| s.value.as_ref().is_some_and(|p| self.vars.is_loaded(p));
             let subs_any = subs.iter().find(loaded).map(|s| s.term);
             let access = AffineAccess {
+                flat: None,
                 base: loc.base,
                 fields: loc.fields.clone(),
                 subs,
@@ -581,4 +589,10 @@ impl Builder<'_> {
             None => ObstacleKind::NonAffineSubscript,
         }
     }
+}
+
+/// The whole of what a variable points to.
+fn own_memory(s: SymbolId, t: TermId) -> Loc {
+    let subs = vec![(Some(vec![(Domain::always(), Poly::default())]), t)];
+    Loc { base: s, fields: Vec::new(), subs, lengths: vec![None], loads: Vec::new(), inside: Inside::All }
 }

@@ -1,12 +1,13 @@
 //! Statements and conditions: where each part of an iteration runs, and what variables hold afterwards.
 
+use base::IndexId;
 use rustc_hash::FxHashMap;
-use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
+use term::{BinOp, Body, Op, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
 use crate::algebra::poly::{Constraint, Domain, Poly};
 use crate::nest::builder::{Builder, Loc, MAX_ACCESSES, MAX_DEPTH, MAX_VALUE_PIECES};
 use crate::nest::pieces::{compare, compare_pieces, exact_if_known, Pieces};
-use crate::{Obstacle, ObstacleKind, Param};
+use crate::{is_choice, Obstacle, ObstacleKind, Param};
 
 /// A statement that is run as a whole, and where (F4.1): what thread maps distribute.
 #[derive(Clone, Debug)]
@@ -76,7 +77,7 @@ impl Builder<'_> {
                 }
             }
             // Initialised once, before the program starts.
-            Op::Declare(s) if self.body.symbols[s].storage == Storage::StaticLocal => {}
+            Op::Declare(s) if self.body.symbols[s].storage.is_static_local() => {}
             Op::Declare(s) => {
                 let ty = self.body.symbols[s].ty;
                 if !args.is_empty() {
@@ -299,11 +300,13 @@ impl Builder<'_> {
             }
             Op::Binary(op) if op.is_comparison() => {
                 let (lt, rt) = (self.body.ty(args[0]), self.body.ty(args[1]));
+                let (obligations, accesses) = (self.obligations.len(), self.accesses.len());
                 let a = self.visit(args[0]);
                 let b = self.visit(args[1]);
                 let kinds = self.body.types.as_int(lt).zip(self.body.types.as_int(rt));
                 let (Some(a), Some(b), Some((ka, kb))) = (a, b, kinds) else {
-                    return (Domain::unknown(), Domain::unknown());
+                    self.leave_unused(t, obligations, accesses);
+                    return self.fixed_choice(t);
                 };
                 let common = ka.common(kb);
                 let a = self.convert(a, ka, common, args[0]);
@@ -340,9 +343,27 @@ impl Builder<'_> {
                             exact_if_known(self.vars.kinds(), compare_pieces(BinOp::Eq, &v, &zero)),
                         )
                     }
-                    None => (Domain::unknown(), Domain::unknown()),
+                    None => self.fixed_choice(t),
                 }
             }
+        }
+    }
+
+    /// A condition that numbers of the model do not say, but that has one answer while the root runs (`bias != NULL`,
+    /// `alpha > 0.5`, `if (mask)`): a parameter, 1 where it holds and 0 where not.
+    fn fixed_choice(&mut self, t: TermId) -> (Domain, Domain) {
+        let is_fixed = is_choice(self.body, t)
+            && self.effects.is_invariant_in(self.body, t, self.root)
+            && self.in_the_text(t).index() < self.how.own;
+        if !is_fixed {
+            return (Domain::unknown(), Domain::unknown());
+        }
+        let v = Poly::var(self.param(Param::Term(t)));
+        match (v.add_constant(-1), v.scale(-1)) {
+            (Some(yes), Some(no)) => {
+                (Domain::of(Constraint::non_negative(yes)), Domain::of(Constraint::non_negative(no)))
+            }
+            _ => (Domain::unknown(), Domain::unknown()),
         }
     }
 }

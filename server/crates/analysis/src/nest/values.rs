@@ -153,8 +153,13 @@ impl Builder<'_> {
                 return None;
             }
             let dom = self.dom.and(d);
-            self.oblige(Need::NoWrap(at), p.add_constant(-kind.min())?, dom.clone());
-            self.oblige(Need::NoWrap(at), p.scale(-1)?.add_constant(kind.max())?, dom);
+            let (above, below) = (p.add_constant(-kind.min())?, p.scale(-1)?.add_constant(kind.max())?);
+            // made to wrap around: of a table of hashes nobody tests that it does not
+            if mixes(p, kind) && !(self.is_non_negative(&above, &dom) && self.is_non_negative(&below, &dom)) {
+                return None;
+            }
+            self.oblige(Need::NoWrap(at), above, dom.clone());
+            self.oblige(Need::NoWrap(at), below, dom);
         }
         Some(v)
     }
@@ -196,8 +201,12 @@ impl Builder<'_> {
             self.depth -= 1;
             return None;
         }
+        let (obligations, accesses) = (self.obligations.len(), self.accesses.len());
         let v = self.visit_inner(t);
         self.depth -= 1;
+        if v.is_none() {
+            self.leave_unused(t, obligations, accesses);
+        }
         v.filter(|p| !p.is_empty() && p.len() <= MAX_VALUE_PIECES)
     }
 
@@ -280,4 +289,30 @@ impl Builder<'_> {
         let v = self.param(Param::Term(t));
         Some(vec![(Domain::always(), Poly::var(v))])
     }
+
+    /// Where nothing is made of the value of `t`, the values in it may wrap around. `obligations`, `accesses`: how many there
+    /// were before it.
+    pub(super) fn leave_unused(&mut self, t: TermId, obligations: usize, accesses: usize) {
+        if self.obligations.len() > obligations && self.accesses.len() == accesses && self.is_plain(t) {
+            let is_kept = |o: &Obligation| !matches!(o.kind, Need::NoWrap(_));
+            let since = self.obligations.split_off(obligations);
+            self.obligations.extend(since.into_iter().filter(is_kept));
+        }
+    }
+
+    /// Whether it only computes.
+    fn is_plain(&self, t: TermId) -> bool {
+        let computes = |x: TermId| {
+            matches!(
+                self.body.op(x),
+                Op::Sym(_) | Op::Int(_) | Op::Unary(_) | Op::Binary(_) | Op::Cast | Op::Arithmetic(_)
+            )
+        };
+        self.body.walk(t).all(computes)
+    }
+}
+
+/// Whether a product of this size is one of hashing or of random numbers: a variable times more than half of the bits say.
+fn mixes(p: &Poly, kind: IntKind) -> bool {
+    !kind.signed() && p.terms().any(|(of, c)| !of.is_empty() && c.unsigned_abs() >> (kind.bits() / 2) > 1)
 }

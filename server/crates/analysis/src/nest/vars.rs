@@ -27,6 +27,8 @@ pub(crate) struct Vars {
     pub rising: FxHashMap<Var, i128>,
     /// Of these those that every iteration moves by one amount: their ends follow from how often the loop runs.
     pub steady: FxHashSet<Var>,
+    /// Columns of which it is only known that they lie in their row.
+    pub columns: FxHashSet<Var>,
 }
 
 /// An element that was loaded.

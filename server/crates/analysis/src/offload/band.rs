@@ -267,14 +267,14 @@ impl Nest<'_, '_> {
         let is_memory = |s: SymbolId| matches!(kind(s), TypeKind::Array { .. } | TypeKind::Record(_));
         let accesses = self.model.accesses.iter().filter(|a| !self.scalars.set_aside(a));
         for p in accesses.filter_map(|a| self.private(a)) {
-            let storage = &body.symbols[p.symbol].storage;
-            let of_function = matches!(storage, Storage::Local | Storage::Param(_));
+            let storage = body.symbols[p.symbol].storage;
+            let of_function = storage.is_of_call();
             if p.kept || !is_memory(p.symbol) || !of_function {
                 let is_scalar = matches!(
                     kind(p.symbol),
                     TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. }
                 );
-                if !is_scalar || *storage != Storage::Local {
+                if !is_scalar || !of_function || matches!(storage, Storage::Param(_)) {
                     let is_number = matches!(kind(p.symbol), TypeKind::Int(_) | TypeKind::Float(_));
                     let array = Some(p.symbol).filter(|_| !p.copied_in && !is_number);
                     if let Some(t) = array.and_then(|s| own_cells::other_use(body, root, s)) {
@@ -509,7 +509,7 @@ pub(crate) fn inputs_and_calls(
                     symbol.storage,
                     Storage::Param(_)
                         | Storage::Local
-                        | Storage::StaticLocal
+                        | Storage::StaticLocal { .. }
                         | Storage::Global { .. }
                         | Storage::Undeclared
                 );

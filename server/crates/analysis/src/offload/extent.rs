@@ -304,7 +304,8 @@ impl Maker<'_, '_> {
 
     fn extent(&mut self, mine: &[&AffineAccess], written: bool) -> Option<Touched> {
         let inner = mine.first()?.inner.clone()?;
-        if mine.iter().any(|a| self.model.objects.boxes.contains(&a.base)) {
+        // of a column that may be any of its row it is not known which are used
+        if mine.iter().any(|a| self.model.objects.boxes.contains(&a.base) || a.flat.is_some()) {
             return None;
         }
         let plain = |a: &AffineAccess| {

@@ -399,7 +399,7 @@ impl Regions<'_> {
             let symbol = &body.symbols[s];
             let variable = matches!(
                 symbol.storage,
-                Storage::Local | Storage::Param(_) | Storage::StaticLocal | Storage::Global { .. }
+                Storage::Local | Storage::Param(_) | Storage::StaticLocal { .. } | Storage::Global { .. }
             );
             if !variable || seen.contains(&s) || body.types.quals(symbol.ty).is_const {
                 continue;

@@ -121,7 +121,7 @@ impl<'a> Regions<'a> {
                     return Some(false);
                 }
             }
-            Storage::StaticLocal | Storage::Global { .. } => {}
+            Storage::StaticLocal { .. } | Storage::Global { .. } => {}
             _ => return None,
         }
         let mut default = Sharing::Shared;

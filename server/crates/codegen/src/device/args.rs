@@ -1,6 +1,8 @@
 //! What a kernel is called with, in one order for declaration and call.
 
-use analysis::Expr;
+use std::collections::BTreeSet;
+
+use analysis::{Expr, Param};
 use term::SymbolId;
 
 use super::expr::{Dialect, Exprs};
@@ -110,6 +112,10 @@ fn values(plan: &Plan<'_>, kernel: &Kernel, [device, host]: [&Exprs<'_>; 2], out
     for s in &kernel.scalars {
         let (name, ty) = (device.name(s.symbol), device.type_name(s.ty));
         out.push(Arg::new(&format!("{ty} "), &name, Value::Variable(s.symbol)));
+    }
+    let mut named = BTreeSet::new();
+    for c in kernel.choices.iter().filter(|c| named.insert(&c.name)) {
+        out.push(Arg::new("int ", &c.name, Value::Expr(Expr::Param(Param::Term(c.term)))));
     }
     for i in &kernel.inductions {
         let wish = format!("first_{}", body.symbols[i.symbol].name);

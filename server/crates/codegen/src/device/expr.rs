@@ -381,6 +381,9 @@ impl Source for Exprs<'_> {
     }
     fn own(&self, t: TermId) -> Result<Option<(String, u8)>, Unsupported> {
         let (body, device) = (self.body(), self.dialect == Dialect::Device);
+        if let Some(c) = self.kernel.choices.iter().find(|c| c.term == t).filter(|_| device) {
+            return Ok(Some((c.name.clone(), ATOM)));
+        }
         if device && matches!(body.op(t), Op::Index | Op::Member { .. } | Op::Deref) {
             let cell = |r: &&ReductionPlan| r.cell && body.same(r.place, t);
             if let Some(r) = self.kernel.reductions.iter().find(cell) {

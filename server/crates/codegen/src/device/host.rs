@@ -383,9 +383,14 @@ impl<'p> Host<'p> {
             Some(c) => self.expr(&plus(1 - c)),
             None => Term::binary(BinOp::Sub, self.expr(&plus(1)), Term::name(&b.first_name)),
         };
-        if is_counted {
+        let may_be_empty = k.is_some_and(|k| plan.may_be_empty(k));
+        if is_counted || may_be_empty {
             out.push(let_(&b.count_name, LONG_LONG, count));
             count = Term::name(&b.count_name);
+        }
+        if may_be_empty {
+            let some = Term::binary(BinOp::Gt, count.clone(), Term::Int(0));
+            count = Term::head("Select", vec![some, count, Term::Int(0)]);
         }
         if is_sized {
             out.push(bytes(Term::cast(SIZE, count)));

@@ -277,6 +277,15 @@ fn less(e: &Expr, by: i128) -> Expr {
     Expr::Add(items)
 }
 
+/// A parameter's value as the user's file computes it: of a condition 1 or 0.
+pub(crate) fn parameter_text(host: &Exprs<'_>, t: TermId) -> String {
+    let text = term_text(host, t);
+    match host.plan.body.types.as_int(host.plan.body.ty(t)) {
+        Some(_) => text,
+        None => format!("({text} != 0)"),
+    }
+}
+
 /// A term of the user's as an operand: his own text where it stands there, else printed.
 pub(crate) fn term_text(host: &Exprs<'_>, t: TermId) -> String {
     let plan = host.plan;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{Cells, Control, Expr, LoopFacts, Verdict, MAX_THREADS_OWN};
+use analysis::{Cells, Control, Expr, LoopFacts, Param, Verdict, MAX_THREADS_OWN};
 use term::device::{AtomicOp, Index, Scope, Tally, Word};
-use term::{Body, Op, Origin, Semantics, Storage, SymbolId, TermId, TypeKind};
+use term::{Body, Op, Origin, Semantics, SymbolId, TermId, TypeKind};
 
 use super::functions::device_functions;
 use super::memory::memory;
@@ -189,7 +189,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         // What the kernel uses.
         let ranks: BTreeMap<SymbolId, usize> = memory(body, offload).map(|b| (b.symbol, b.rank())).collect();
         let pointers = self.pointers(ranks.clone());
-        let mut support = Support::new(body, ranks, pointers.clone());
+        let mut support = Support::new(body, ranks, pointers.clone()).in_loops(self.target);
         support.cells = self.cell_places();
         let Some(inner) = self.band.last().and_then(|b| body.loop_parts(b.0.term)).map(|p| p.body) else {
             return;
@@ -252,7 +252,10 @@ impl<'i, 'a> Builder<'i, 'a> {
         self.parts_back(&mut buffers, &positive, &mut tests);
         let finals = self.finals(&positive);
         let steps: Vec<Expr> = offload.walks.iter().map(|w| w.step.clone()).collect();
-        let values = self.values(&dims, &buffers, &mut tests, (&finals, &steps), &support);
+        let choices = self.choices(&support);
+        let asked = choices.iter().map(|c| Expr::Param(Param::Term(c.term)));
+        let others: Vec<Expr> = steps.iter().cloned().chain(asked).collect();
+        let values = self.values(&dims, &buffers, &mut tests, (&finals, &others), &support);
 
         // How it is written.
         let has_continue = threads.is_none() && body.has_own_continue(inner);
@@ -288,6 +291,7 @@ impl<'i, 'a> Builder<'i, 'a> {
                 block,
                 most_blocks,
                 scalars,
+                choices,
                 strides,
                 privates,
                 reductions,
@@ -363,7 +367,7 @@ impl<'i, 'a> Builder<'i, 'a> {
                     self.refuse(RefusalKind::Unclassified(s), w);
                 }
             } else if private.contains(&s) {
-                let own = matches!(body.symbols[s].storage, Storage::Param(_) | Storage::Local);
+                let own = body.symbols[s].storage.is_of_call();
                 match (own, begun.contains(&s)) {
                     // Passed by value: each thread then has its own, as it is before the loop.
                     (true, true) => match self.not_passed_by_value(s) {

@@ -123,7 +123,7 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn is_addressable(&self, s: SymbolId) -> bool {
         matches!(
             self.body.symbols[s].storage,
-            Storage::Param(_) | Storage::Local | Storage::StaticLocal | Storage::Global { .. }
+            Storage::Param(_) | Storage::Local | Storage::StaticLocal { .. } | Storage::Global { .. }
         )
     }
 }

@@ -291,7 +291,7 @@ fn is_plain_variable(body: &Body, s: SymbolId) -> bool {
     let symbol = &body.symbols[s];
     matches!(
         symbol.storage,
-        Storage::Param(_) | Storage::Local | Storage::StaticLocal | Storage::Global { .. }
+        Storage::Param(_) | Storage::Local | Storage::StaticLocal { .. } | Storage::Global { .. }
     ) && matches!(body.types.kind(symbol.ty), TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Record(_))
 }
 

@@ -218,8 +218,8 @@ impl Look<'_> {
         let symbol = &self.body.symbols[s];
         match symbol.storage {
             Storage::Local | Storage::Param(_) | Storage::Constant(_) => Ok(()),
-            Storage::StaticLocal if self.is_constant(symbol.ty) => Ok(()),
-            Storage::StaticLocal => Err(FunctionTrouble::State(symbol.name.clone())),
+            Storage::StaticLocal { .. } if self.is_constant(symbol.ty) => Ok(()),
+            Storage::StaticLocal { .. } => Err(FunctionTrouble::State(symbol.name.clone())),
             Storage::Global { .. } => Err(FunctionTrouble::Global(symbol.name.clone())),
             Storage::Undeclared => Err(FunctionTrouble::NotUnderstood),
             _ => Err(FunctionTrouble::Operation),

@@ -1,7 +1,7 @@
 //! Variables that one iteration decides: last values, and extremes with what belongs to them.
 
 use analysis::{Reduction, ReductionOp};
-use term::{Op, Storage, SymbolId, TermId};
+use term::{Op, SymbolId, TermId};
 
 use super::build::Builder;
 use super::{Choice, KeyedPlan, KeyedVariable, RefusalKind};
@@ -63,7 +63,7 @@ impl<'a> Builder<'_, 'a> {
             let q = body.types.quals(v.ty);
             let plain = body.types.is_arithmetic(v.ty)
                 && v.is_own_scalar()
-                && matches!(v.storage, Storage::Param(_) | Storage::Local)
+                && v.storage.is_of_call()
                 && !(q.is_volatile || q.is_atomic);
             if !plain {
                 self.refuse(RefusalKind::LastValue(symbol), self.target);

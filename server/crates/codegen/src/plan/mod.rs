@@ -7,6 +7,7 @@ mod amounts;
 mod bounds;
 mod build;
 mod cells;
+mod choices;
 mod conditions;
 mod dims;
 mod functions;
@@ -171,6 +172,8 @@ pub struct Kernel {
     pub most_blocks: [u32; 3],
     /// Passed by value.
     pub scalars: Vec<Scalar>,
+    /// Conditions that the host finds.
+    pub choices: Vec<HostCondition>,
     /// Lengths of inner dimensions that are passed by value.
     pub strides: Vec<Stride>,
     /// Each thread has its own; declared in the kernel.
@@ -243,6 +246,14 @@ pub struct Scalar {
     pub ty: TypeId,
 }
 
+/// A condition that has one answer for all threads, and that only the host can find: whether a pointer points anywhere.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HostCondition {
+    pub term: TermId,
+    /// The kernel's parameter, which others of the same text have as well.
+    pub name: String,
+}
+
 /// A pointer into a buffer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct View {
@@ -299,6 +310,12 @@ impl Plan<'_> {
     }
 }
 
+/// How many elements lie from the first to the last.
+fn elements(first: &Expr, last: &Expr) -> Expr {
+    let minus = Expr::Mul(-1, Box::new(first.clone()));
+    Expr::Add(vec![last.clone(), minus, Expr::Int(1)])
+}
+
 impl Plan<'_> {
     /// What is to be tested of a buffer's number of elements: that it is positive, and that it is at most so many; neither
     /// where types and the loops' own numbers of iterations, which are positive, say so.
@@ -311,17 +328,31 @@ impl Plan<'_> {
         else {
             return (false, None);
         };
-        let minus = Expr::Mul(-1, Box::new(first.clone()));
-        let count = Expr::Add(vec![last.clone(), minus, Expr::Int(1)]);
-        let runs = self.kernels.iter().flat_map(|k| &k.dims).map(|d| &d.trips);
-        let is_positive = |trips: &Expr| bounds::distance(&count, trips).is_some_and(|d| d >= 0);
-        let (least, largest) = self.range(&count);
-        let positive = least > 0 || runs.into_iter().any(is_positive);
+        let count = elements(first, last);
+        let largest = self.range(&count).1;
         let most = match self.kernels.iter().any(|k| k.for_pages && !k.has_partials()) {
             true => LARGEST_FOR_PAGES,
             false => (1i128 << 62) / i128::from(b.element_size.max(1)),
         };
-        (!positive, (largest > most).then_some(most))
+        let is_tested = !self.has_elements(&count) && !self.may_be_empty(buffer);
+        (is_tested, (largest > most).then_some(most))
+    }
+
+    /// Whether a number of elements is positive, by the loops' own numbers of iterations.
+    fn has_elements(&self, count: &Expr) -> bool {
+        let runs = self.kernels.iter().flat_map(|k| &k.dims).map(|d| &d.trips);
+        let is_positive = |trips: &Expr| bounds::distance(count, trips).is_some_and(|d| d >= 0);
+        self.range(count).0 > 0 || runs.into_iter().any(is_positive)
+    }
+
+    /// Whether the device's copy of an array may have no elements, where a condition that the host finds keeps all threads from it:
+    /// then nothing of it is read, and nothing comes back.
+    pub(crate) fn may_be_empty(&self, buffer: usize) -> bool {
+        let Some(b) = self.buffers.get(buffer) else { return false };
+        let is_chosen = self.kernels.iter().any(|k| !k.choices.is_empty());
+        let is_plain = b.rows.is_none() && b.each.is_none() && b.search.is_none() && b.part.is_none();
+        let extent = b.extent.as_ref().filter(|_| is_chosen && is_plain && b.on_device && !b.written);
+        extent.is_some_and(|(first, last)| !self.has_elements(&elements(first, last)))
     }
 
     /// Whether the numbers of all threads along a loop's axis, those behind its end too, are an `int`: a number of iterations that

@@ -17,9 +17,15 @@ impl Namer {
     pub(crate) fn beside(body: &Body) -> Namer {
         Namer { used: BTreeSet::new(), wanted: body.symbols.iter().map(|s| s.name.to_string()).collect() }
     }
-    /// `wish`, or the first free of `wish_2`, `wish_3`, ….
+    /// `wish`, or the first free of `wish_2`, `wish_3`, …; without underscores in front that no name of ours may have.
     pub(crate) fn fresh(&mut self, wish: &str) -> String {
-        let mut name = wish.to_string();
+        let plain = match wish.strip_prefix("__") {
+            Some(rest) => rest.trim_start_matches('_'),
+            None => wish,
+        };
+        let is_name = plain.starts_with(|c: char| c == '_' || c.is_alphabetic());
+        let wish = if is_name { plain.to_owned() } else { format!("v{plain}") };
+        let mut name = wish.clone();
         let mut n = 2;
         while gpu::is_reserved(&name) || self.used.contains(&name) || n > 2 && self.wanted.contains(&name) {
             name = format!("{wish}_{n}");
@@ -86,6 +92,11 @@ mod tests {
         assert_eq!(n.fresh("x"), "x_2");
         assert_eq!(n.fresh("class"), "class_2");
         assert_eq!(n.fresh("sqrt"), "sqrt_2");
+        assert_eq!(n.fresh("__i"), "i");
+        assert_eq!(n.fresh("__i"), "i_2");
+        assert_eq!(n.fresh("___"), "v");
+        assert_eq!(n.fresh("__1"), "v1");
+        assert_eq!(n.fresh(""), "v_2");
         assert_eq!(identifier("3-d"), "k3_d");
         assert_eq!(part("(*g).rows[i - 1]"), "g_rows_i_1");
         assert!(has_word("a ww_n b", "ww_n") && !has_word("aww_n", "ww_n"));

@@ -410,6 +410,7 @@ impl Kernel {
             block: [1, 1, 1],
             most_blocks: [1, 1, 1],
             scalars,
+            choices: Vec::new(),
             strides: Vec::new(),
             privates: Vec::new(),
             reductions: Vec::new(),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::{Offload, Param};
 use term::{
     intrinsic, BinOp, Body, FloatKind, Intrinsic, Len, Op, Origin, RecordId, Storage, SymbolId, TermId,
-    TypeId, TypeKind,
+    TypeId, TypeKind, UnOp,
 };
 
 use super::pointers::Pointers;
@@ -15,13 +15,17 @@ pub(crate) use crate::limits::plan_support::MAX_DEPTH;
 
 /// What a kernel's text will need.
 pub(crate) struct Support<'a> {
-    body: &'a Body,
+    pub(super) body: &'a Body,
     /// Number of subscripts that reach an element, by buffer.
     ranks: BTreeMap<SymbolId, usize>,
     /// Pointers into buffers.
     pointers: Pointers,
     /// Cells that have an accumulator of their own: they are not reached in the kernel.
     pub(crate) cells: Vec<TermId>,
+    /// Conditions that have one answer for all threads, which the host finds.
+    pub(crate) choices: Vec<TermId>,
+    /// The variables that the loops set, where the host can find one answer at all.
+    pub(super) set: Option<BTreeSet<SymbolId>>,
     pub(crate) reasons: Vec<Reason>,
     /// Variables used by value, with their first use.
     pub(crate) used: BTreeMap<SymbolId, TermId>,
@@ -46,6 +50,8 @@ impl<'a> Support<'a> {
             ranks,
             pointers,
             cells: Vec::new(),
+            choices: Vec::new(),
+            set: None,
             used_views: BTreeMap::new(),
             reasons: Vec::new(),
             used: BTreeMap::new(),
@@ -88,7 +94,7 @@ impl<'a> Support<'a> {
         if self.is_cell(t) {
             return self.value_type(body.ty(t), t);
         }
-        if self.on_pointers(t, next) {
+        if self.on_pointers(t, next) || self.choice(t) {
             return;
         }
         match body.op(t) {
@@ -101,15 +107,21 @@ impl<'a> Support<'a> {
             Op::Comma => next.extend(args),
             // assertions were proved, or are tested by the host
             Op::List => next.extend(args.iter().filter(|&&a| body.asserted(a).is_none())),
-            Op::Unary(_)
-            | Op::Select
-            | Op::If
-            | Op::For
-            | Op::While
-            | Op::DoWhile
-            | Op::Switch
-            | Op::Case
-            | Op::Binary(_) => next.extend(args),
+            Op::If | Op::Select | Op::Unary(UnOp::Not) | Op::Binary(BinOp::And | BinOp::Or) => {
+                let conditions = match body.op(t) {
+                    Op::If | Op::Select => 1,
+                    _ => args.len(),
+                };
+                for (k, &a) in args.iter().enumerate() {
+                    match k < conditions && self.is_asked(a) {
+                        true => self.choices.push(a),
+                        false => next.push(a),
+                    }
+                }
+            }
+            Op::Unary(_) | Op::For | Op::While | Op::DoWhile | Op::Switch | Op::Case | Op::Binary(_) => {
+                next.extend(args)
+            }
             Op::Assign | Op::Compound(_) | Op::Step { .. } => {
                 let Some(&place) = args.first() else { return self.refuse(RefusalKind::Operation, t) };
                 if let Some(s) = self.owner(place).filter(|_| !self.is_cell(place)) {
@@ -301,6 +313,7 @@ impl<'a> Support<'a> {
                         self.place(x, t, next);
                         self.place(y, t, next);
                     }
+                    _ if self.is_fixed(t) => return false,
                     _ => self.refuse(RefusalKind::Operation, t),
                 }
                 true
@@ -376,7 +389,7 @@ impl<'a> Support<'a> {
     fn declare(&mut self, s: SymbolId, t: TermId) {
         self.declared.insert(s, t);
         let symbol = &self.body.symbols[s];
-        if symbol.storage != Storage::Local {
+        if !symbol.storage.is_local() {
             return self.refuse(RefusalKind::StaticLocal(s), t);
         }
         let mut ty = symbol.ty;

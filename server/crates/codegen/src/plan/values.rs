@@ -93,6 +93,7 @@ impl<'a> Builder<'_, 'a> {
                     }
                     (body.types.as_int(body.symbols[s].ty), self.target)
                 }
+                Param::Term(t) if p.is_truth(body) => (Some(IntKind::Int), t),
                 Param::Term(t) => (body.types.as_int(body.ty(t)), t),
                 // those of one row stand in what the host goes through
                 Param::Row(_) => continue,
@@ -259,6 +260,6 @@ fn limit(
         exprs.iter().all(|e| bounds::peak(e, &of) < bounds::SAFE)
             && preds.iter().all(|p| bounds::always(p, &ranges) || bounds::pred_peak(p, &of) < bounds::SAFE)
     };
-    let limit = (16..62).rev().map(|k| 1i128 << k).find(fits)?;
+    let limit = (12..62).rev().map(|k| 1i128 << k).find(fits)?;
     Some((limit, risky))
 }

@@ -160,6 +160,9 @@ impl Lower<'_> {
                 let span = self.span(node);
                 return self.b.reject_that(RejectKind::Unsupported, reason, span, term::Reach::Named, vec![]);
             }
+            if let Some(t) = self.hinted(name, &args, node) {
+                return t;
+            }
             // Only the one that is chosen is evaluated.
             if let ("__builtin_choose_expr", &[first, yes, no]) = (name, &args[..]) {
                 if let Some(v) = self.value(first) {
@@ -167,7 +170,11 @@ impl Lower<'_> {
                 }
             }
             // gcc's own name of a library function means that function.
-            let plain = name.strip_prefix("__builtin_").filter(|n| known::is_library_name(n, self.dialect));
+            let named = match name {
+                "__builtin_trap" => Some("abort"),
+                _ => name.strip_prefix("__builtin_"),
+            };
+            let plain = named.filter(|n| known::is_library_name(n, self.dialect));
             let plain = plain.filter(|n| !self.env.defines_function(n));
             if let Some(s) = self.library_function(plain.unwrap_or(name), Some(&types)) {
                 let ty = self.b.symbols[s].ty;
@@ -185,6 +192,28 @@ impl Lower<'_> {
         }
         let callee = self.name(function);
         self.finish_call(node, callee, args)
+    }
+
+    /// A load or store that only says how long caches keep it, and what is promised of a pointer: as C has them without that.
+    fn hinted(&mut self, name: &str, args: &[TermId], node: Node<'_>) -> Option<TermId> {
+        if let ("__builtin_assume_aligned", &[p, _]) = (name, args) {
+            return Some(p);
+        }
+        self.dialect.device?;
+        let pointed = |this: &mut Self, p: TermId| {
+            let of = this.b.types.element(this.ty(p))?;
+            let span = this.span(node);
+            Some(this.b.term_from(Op::Deref, [p], of, span, Origin::Macro))
+        };
+        match (name, args) {
+            ("__ldca" | "__ldcg" | "__ldcs" | "__ldcv" | "__ldlu", &[p]) => pointed(self, p),
+            ("__stcg" | "__stcs" | "__stwb" | "__stwt", &[p, v]) => {
+                let place = pointed(self, p)?;
+                let (ty, span) = (self.ty(place), self.span(node));
+                Some(self.b.term_from(Op::Assign, [place, v], ty, span, Origin::Macro))
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn gap_index(&self, name: &str) -> Option<usize> {

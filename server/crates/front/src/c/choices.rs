@@ -55,6 +55,7 @@ impl Walk<'_, '_> {
                     None => Taken::EitherWay,
                 }
             }
+            None if dialect.switch(name) == Some(true) => Taken::Given("1".into()),
             None if predefined::is_absent(name, dialect) => platform,
             None if self.s.macros.is_defined(name) == Some(false) => Taken::NotDefined,
             None => return,

@@ -407,7 +407,7 @@ impl Lower<'_> {
                 constant: spec.is_constant,
             }
         } else if spec.is_static || spec.is_thread {
-            Storage::StaticLocal
+            Storage::StaticLocal { kept: true }
         } else {
             Storage::Local
         };

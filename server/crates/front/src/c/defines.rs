@@ -1,11 +1,13 @@
-//! The names that a text of C may define for other files, told by the look of its tokens alone: whoever looks for a definition among
-//! many files reads those that may have it. More names than it does define, but for those that macros put together.
+//! The names that a text of C may define for other files, or declare at all, told by the look of its tokens alone: whoever looks for
+//! a definition among many files reads those that may have it, and nobody is told that a name is declared nowhere that a place of C++
+//! declares which was not understood. More names than it does define, but for those that macros put together.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::c::lex::{self, Kind, Token};
+use crate::c::lex::{self, Kind, Lexed, Token};
+use crate::c::pp::{self, Line};
 
 /// Names of functions with a body, and of variables between functions.
 pub fn may_define(text: &str) -> FxHashSet<Arc<str>> {
@@ -40,6 +42,52 @@ pub fn may_define(text: &str) -> FxHashSet<Arc<str>> {
     out
 }
 
+/// Whether a text declares a name by the look of it: behind a type or `struct`, `class` and the like, with what follows names that are
+/// declared; or as a macro. Those in arms that conditions leave out count, too.
+pub(crate) fn may_declare(text: &str, lexed: &Lexed, name: &str) -> bool {
+    let word = |t: &Token| text.get(t.span().range()).unwrap_or("");
+    let is_macro = |t: &Token| matches!(pp::line(word(t)), Line::Define(n, _) if *n == *name);
+    let tokens = &lexed.tokens;
+    tokens.iter().enumerate().any(|(k, t)| match t.kind {
+        Kind::Directive => is_macro(t),
+        Kind::Ident if word(t) == name => {
+            let after = tokens.get(k + 1).map_or("", word);
+            is_behind_type(text, &tokens[..k], t)
+                && matches!(after, ";" | "," | "=" | "(" | ")" | "[" | "{" | ":" | "::" | "<")
+        }
+        _ => false,
+    })
+}
+
+/// Words behind which a name is used.
+const USES: [&str; 9] = ["return", "else", "case", "goto", "sizeof", "do", "new", "delete", "throw"];
+
+/// Whether what stands before a name may be a type: `T a`, `T *a`, and `LIST(T) *a` where macros write types. In products signs stand
+/// apart or together, `a * b` and `a*b`.
+fn is_behind_type(text: &str, before: &[Token], name: &Token) -> bool {
+    let word = |t: &Token| text.get(t.span().range()).unwrap_or("");
+    let signs = before.iter().rev().take_while(|t| matches!(word(t), "*" | "&")).count();
+    let (before, signs) = before.split_at(before.len() - signs);
+    let Some(last) = before.last() else { return false };
+    let is_type = |t: &Token| t.kind == Kind::Ident && !USES.contains(&word(t));
+    let opens =
+        before.iter().rposition(|t| word(t) == "(").filter(|_| word(last) == ")" && !signs.is_empty());
+    let made = opens.and_then(|k| before[..k].last()).is_some_and(|t| {
+        let w = word(t);
+        w.chars().any(|c| c.is_ascii_uppercase()) && !w.chars().any(|c| c.is_ascii_lowercase())
+    });
+    if made {
+        return true;
+    }
+    if let (Some(first), Some(end)) = (signs.first(), signs.last()) {
+        let (first, end) = (first.span(), end.span());
+        if end.end != name.span().start || last.span().end == first.start {
+            return false;
+        }
+    }
+    is_type(last)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +117,23 @@ mod tests {
         for name in ["two", "three", "five", "elsewhere"] {
             assert!(!found.contains(&name), "{name} in {found:?}");
         }
+    }
+
+    #[test]
+    fn declarations_are_told_from_uses() {
+        let text = "template <int N> class Box { typedef int Inner; };
+            #define LIMIT(a) \\
+                (a)
+            // struct Said;
+            void f() { return used; goto there; Box<3>::Inner kept; int x = plain * other; CALL(arg); }
+            #ifdef ELSEWHERE
+            #endif
+            double rates[4];";
+        let lexed = lex::lex(text);
+        let declared = |name: &str| may_declare(text, &lexed, name);
+        assert!(["Box", "LIMIT", "kept", "x", "rates", "f"].iter().all(|n| declared(n)));
+        assert!(["used", "there", "Said", "plain", "other", "arg", "ELSEWHERE", "CALL", "Bo"]
+            .iter()
+            .all(|n| !declared(n)));
     }
 }

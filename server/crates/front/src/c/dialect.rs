@@ -19,6 +19,9 @@ pub(crate) struct Dialect {
     pub defines: &'static str,
     /// Of the names by which C's and C++'s compilers are told apart, those that are surely not defined.
     pub absent: &'static [&'static str],
+    /// Macros by which programs leave its documents' contents in, or out: taken as defined, or as not, where nothing says it. They
+    /// are asked by conditions alone; what they would be replaced with is not known.
+    pub switches: &'static [(&'static str, bool)],
     /// Its own types and functions, beside those of C's library.
     pub type_name: fn(&str) -> Option<KnownType>,
     pub function: fn(&str) -> Option<KnownResult>,
@@ -26,6 +29,13 @@ pub(crate) struct Dialect {
     pub is_written_in: fn(&str) -> bool,
     /// The macros before the first line, where no compiler was asked; see [`crate::c::pp::predefined::all`].
     pub predefined: OnceLock<Arc<Table>>,
+}
+
+impl Dialect {
+    /// What is taken of a macro that nothing defines, if it is one of those.
+    pub(crate) fn switch(&self, name: &str) -> Option<bool> {
+        self.switches.iter().find(|s| s.0 == name).map(|s| s.1)
+    }
 }
 
 /// C11 with common GNU spellings.
@@ -38,6 +48,7 @@ __STDC_VERSION__ 201710L
 __GNUC_STDC_INLINE__ 1
 ",
     absent: &["__cplusplus", "__CUDACC__"],
+    switches: &[],
     type_name: |_| None,
     function: |_| None,
     is_written_in: |_| false,

@@ -319,8 +319,23 @@ impl Lower<'_> {
         self.term(Op::Unary(op), [a], ty, node)
     }
 
+    /// What the address is taken of, in `&e` and `(&e)`.
+    fn addressed<'n>(&self, mut node: Node<'n>) -> Option<Node<'n>> {
+        while node.kind() == "parenthesized_expression" {
+            node = node.named_child(0)?;
+        }
+        let is_address = node.kind() == "pointer_expression"
+            && self.field(node, "operator").is_some_and(|o| self.text(o) == "&");
+        self.field(node, "argument").filter(|_| is_address)
+    }
+
     pub(super) fn pointer_expression(&mut self, node: Node<'_>) -> TermId {
         let address = self.field(node, "operator").is_some_and(|o| self.text(o) == "&");
+        // `*&e` is `e` (C11 6.5.3.2p3)
+        let of = self.field(node, "argument").filter(|_| !address).and_then(|n| self.addressed(n));
+        if let Some(of) = of {
+            return self.expr(of);
+        }
         // Under `&` a constant object is meant, not its value.
         let outer = self.wants_place;
         self.wants_place |= address;
@@ -491,8 +506,13 @@ impl Lower<'_> {
     }
 
     pub(super) fn member(&mut self, node: Node<'_>) -> TermId {
-        let base = self.part(node, "argument");
         let arrow = self.field(node, "operator").is_some_and(|o| self.text(o) == "->");
+        // `(&e)->f` is `e.f` (C11 6.5.3.2p3)
+        let of = self.field(node, "argument").filter(|_| arrow).and_then(|n| self.addressed(n));
+        let (base, arrow) = match of {
+            Some(of) => (self.expr(of), false),
+            None => (self.part(node, "argument"), arrow),
+        };
         let name: Arc<str> = self.field(node, "field").map_or("", |f| self.text(f)).into();
         let t = self.ty(base);
         let holder = if arrow { self.b.types.element(t) } else { Some(t) };

@@ -111,10 +111,28 @@ impl Lower<'_> {
     /// Names that occur in something not understood mean nothing that could be relied on.
     pub(super) fn poison(&mut self, node: Node<'_>) {
         for word in self.words_in(node) {
-            if !word.starts_with(crate::c::pp::GAP) {
+            // a function of the library that is only called in it is not declared by it
+            let called = || term::intrinsic(&word).is_some() && self.is_only_called(&word, node);
+            if !word.starts_with(crate::c::pp::GAP) && !called() {
                 self.poison_name(word);
             }
         }
+    }
+
+    /// Whether a word stands in a node's text only where no declaration can have its name: behind an operator and before arguments.
+    fn is_only_called(&self, word: &str, node: Node<'_>) -> bool {
+        let (first, last) = self.ends(node);
+        let text = |k: usize| {
+            let start = self.r.starts.get(k).map_or(0, |&s| s as usize);
+            let end = self.r.starts.get(k + 1).map_or(self.r.text.len(), |&s| s as usize - 1);
+            self.r.text.get(start..end).unwrap_or("").trim()
+        };
+        let behind = |t: &str| {
+            matches!(t, "=" | "+" | "-" | "/" | "?" | ":" | "return" | "==" | "<=" | ">=" | "&&" | "||" | "(")
+        };
+        (first..=last.min(self.r.starts.len().saturating_sub(1)))
+            .filter(|&k| text(k) == word)
+            .all(|k| k > first && behind(text(k - 1)) && text(k + 1) == "(")
     }
 
     /// A name that an item of C++ declares.

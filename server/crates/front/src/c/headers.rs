@@ -105,6 +105,10 @@ impl Header {
     pub fn text(&self) -> &Arc<str> {
         &self.text
     }
+    /// Whether it declares a name by the look of it, in a place that was understood or not.
+    pub fn may_declare(&self, name: &str) -> bool {
+        crate::c::defines::may_declare(&self.text, &self.read().lexed, name)
+    }
     pub(crate) fn hash(&self) -> u64 {
         self.hash
     }
@@ -196,7 +200,7 @@ impl Index {
 
 /// A standard header's name (C11 7.1.2, POSIX.1 and the GNU library's): where it is not found, what it would say is known
 /// well enough.
-pub(crate) fn is_standard(name: &str) -> bool {
+pub fn is_standard(name: &str) -> bool {
     let stem = name.strip_suffix(".h").unwrap_or(name);
     matches!(
         stem,

@@ -16,6 +16,8 @@ pub(crate) enum KnownType {
     Void,
     /// Known to be a type, and no more.
     Opaque,
+    /// A type of its own of so many bytes, whose values only functions and operators of a library make.
+    Bytes(u8),
     /// A CUDA vector: so many members `x`, `y`, `z`, `w` of one kind.
     Vector(VectorOf, u8),
 }
@@ -49,7 +51,7 @@ pub(crate) fn type_name(name: &str, dialect: &Dialect) -> Option<KnownType> {
         "double" => return Some(KnownType::Float(FloatKind::F64)),
         "void" => return Some(KnownType::Void),
         "FILE" | "va_list" | "jmp_buf" | "max_align_t" | "nullptr_t" | "char8_t" | "charptr_t"
-        | "__int128" | "__half" | "__nv_bfloat16" => return Some(KnownType::Opaque),
+        | "__int128" => return Some(KnownType::Opaque),
         _ => return (dialect.type_name)(name),
     };
     Some(KnownType::Int(int))
@@ -61,6 +63,9 @@ pub(crate) fn cuda_type(name: &str) -> Option<KnownType> {
     }
     if matches!(name, "cudaError_t" | "cudaStream_t" | "cudaEvent_t" | "cudaDeviceProp" | "cudaMemcpyKind") {
         return Some(KnownType::Opaque);
+    }
+    if matches!(name, "__half" | "nv_bfloat16" | "__nv_bfloat16") {
+        return Some(KnownType::Bytes(2));
     }
     let (stem, digit) = name.split_at_checked(name.len().checked_sub(1)?)?;
     let n = match digit {
@@ -247,6 +252,8 @@ pub(crate) fn cuda_function(name: &str) -> Option<KnownResult> {
             Float(FloatKind::F32)
         }
         "min" | "max" => OfFirst,
+        // what a tile of lanes comes to together: the second argument of each
+        "__cg_reduce_sync" => OfSecond,
         _ => return device_function(gpu::CUDA.word(name)?),
     })
 }

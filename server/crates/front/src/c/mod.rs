@@ -269,7 +269,7 @@ pub(crate) fn lower_item(
         lower.b.resolve_words(|name| row.word(name));
     }
     Lowered {
-        body: lower.b.finish(root),
+        body: lower.b.finish_noting(root, |b| note_statics(b, source, &rendered, dialect)),
         kind,
         name,
         exports,
@@ -279,6 +279,16 @@ pub(crate) fn lower_item(
         is_static,
         launch_bounds: rendered.launch_bounds,
         packs: rendered.packs.iter().map(|(_, op)| op.clone()).collect(),
+    }
+}
+
+/// Notes which local `static` variables hold nothing between calls: not where threads that a directive lets run a part of a function
+/// share them, nor in C++, where a reference may be another name of one.
+fn note_statics(body: &mut Body, source: &Source<'_>, rendered: &render::Rendered, dialect: &Dialect) {
+    let item = source.text.get(source.span.range()).unwrap_or(source.text);
+    let is_shared = [item, &rendered.text].iter().any(|t| t.contains("ragma"));
+    if !is_shared && !dialect.cpp {
+        body.note_kept();
     }
 }
 
@@ -466,7 +476,7 @@ impl<'a> Lower<'a> {
                 child.id() != body.id() && (child.has_error() || child.is_missing() || child.is_error());
         }
         if broken {
-            return rejected(self, RejectKind::Syntax, "the function's header has an error", name);
+            return rejected(self, RejectKind::Syntax, "the function's header could not be read", name);
         }
         let spec = self.specifiers(node);
         let d = self.declarator(declarator, spec.ty, decl::Place::Definition);

@@ -202,6 +202,14 @@ impl Lower<'_> {
             let s = self.outside_symbol(&name, ty, storage);
             return self.symbol_use(s, node);
         }
+        if is_place_name(&name) {
+            let of = self.b.types.int(IntKind::Char);
+            let of = self.b.types.with_quals(of, Quals { is_const: true, ..Quals::default() });
+            let ty = self.b.types.plain(TypeKind::Array { of, len: Len::Unknown });
+            let storage = Storage::Global { defined_here: false, internal: false, constant: false };
+            let s = self.outside_symbol(&name, ty, storage);
+            return self.symbol_use(s, node);
+        }
         if let Some(row) = self.dialect.device {
             let ty = match row.word(&name) {
                 Some(Word::Index(Index::Thread | Index::Block)) => self.known_type("uint3"),
@@ -352,6 +360,7 @@ impl Lower<'_> {
             KnownType::Float(k) => self.b.types.float(k),
             KnownType::Void => self.b.types.void(),
             KnownType::Opaque => self.b.types.plain(TypeKind::Opaque(name.into())),
+            KnownType::Bytes(n) => self.b.types.opaque_of(name, n.into()),
             KnownType::Vector(of, n) => {
                 let element = match of {
                     VectorOf::Int(k) => self.b.types.int(k),
@@ -437,6 +446,12 @@ impl Lower<'_> {
                 params: params.into_iter().map(|p| self.import(body, p)).collect(),
                 variadic,
             },
+            TypeKind::Opaque(name) => {
+                if let Some((bytes, _)) = body.types.size_align(ty) {
+                    self.b.types.opaque_of(&name, bytes);
+                }
+                TypeKind::Opaque(name)
+            }
             k => k,
         };
         let id = self.b.types.intern(Type { kind, quals });
@@ -487,4 +502,19 @@ impl Lower<'_> {
         }
         None
     }
+}
+
+/// Texts that the compiler provides of the place or the time, of a length that is not known here (C11 6.4.2.2, 6.10.8.1).
+fn is_place_name(name: &str) -> bool {
+    matches!(
+        name,
+        "__FILE__"
+            | "__BASE_FILE__"
+            | "__DATE__"
+            | "__TIME__"
+            | "__TIMESTAMP__"
+            | "__func__"
+            | "__FUNCTION__"
+            | "__PRETTY_FUNCTION__"
+    )
 }

@@ -391,6 +391,9 @@ impl Macros {
             Some(MacroState::Unknown(_)) => return None,
             None => {}
         }
+        if let Some(taken) = self.dialect.switch(name) {
+            return Some(taken);
+        }
         if predefined::by_options(name) {
             let known = self.in_system || self.asked.as_ref().is_some_and(|c| c.with_options());
             return known.then_some(false);

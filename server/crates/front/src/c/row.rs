@@ -7,7 +7,7 @@ use term::{Reach, Reject, RejectKind};
 
 use crate::c::dialect::{self, Dialect};
 use crate::c::lex::{self, Lexed};
-use crate::c::{part, unit};
+use crate::c::{defines, part, unit};
 use crate::language::{Claims, Comments, Compiler, FrontEnd, PartRead, Quoted, Row, Standard};
 use crate::{Edit, Options, Unit};
 
@@ -43,6 +43,9 @@ impl FrontEnd for Family {
     fn first_loop(&self, text: &str) -> Option<usize> {
         let is_loop = |t: &&lex::Token| text.get(t.span().range()).is_some_and(is_loop_word);
         lex::lex(text).tokens.iter().find(is_loop).map(|t| t.start as usize)
+    }
+    fn may_declare(&self, (text, lexed): (&str, &Lexed), name: &str) -> bool {
+        defines::may_declare(text, lexed, name)
     }
     fn read(&self, text: &str) -> Lexed {
         lex::lex(text)

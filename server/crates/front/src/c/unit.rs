@@ -129,6 +129,7 @@ pub(crate) fn lower(
         // as large as they will be: every edit makes them anew
         fresh: FxHashMap::with_capacity_and_hasher(memo.entries.len(), FxBuildHasher),
         slots: Vec::with_capacity(memo.entries.len()),
+        lent: Vec::new(),
         plain: Vec::new(),
         cancel,
         old: std::mem::take(&mut memo.entries),
@@ -188,6 +189,8 @@ pub(crate) struct Shared<'s> {
     pub(crate) old: FxHashMap<(u64, u64), Entry>,
     pub(crate) fresh: FxHashMap<(u64, u64), Entry>,
     pub(crate) slots: Vec<Slot>,
+    /// Functions that are read for their launches alone.
+    lent: Vec<Slot>,
     /// Functions whose text is plain, in textual order.
     plain: Vec<Plain>,
     pub(crate) unit: &'s mut Unit,
@@ -422,6 +425,14 @@ impl Walk<'_, '_> {
                 macros.apply_pack(&pack::Op::Unknown);
             }
         }
+    }
+
+    /// Takes a function that is read for its launches alone: what it declares is not the document's.
+    pub(crate) fn take_lent(&mut self, f: Found) {
+        let (slots, plain) = (self.s.slots.len(), self.s.plain.len());
+        self.take(f);
+        self.s.plain.truncate(plain);
+        self.s.lent.extend(self.s.slots.drain(slots..));
     }
 
     /// What an item makes unknown, without the item.

@@ -56,6 +56,7 @@ impl Walk<'_, '_> {
             return Some(next);
         }
         let foreign = self.foreign(k, end)?;
+        self.lend(k, end);
         if let Some(f) = self.plain_members(k, end) {
             let next = f.next;
             self.take(f);

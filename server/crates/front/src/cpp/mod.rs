@@ -12,6 +12,7 @@
 
 mod arrays;
 mod items;
+mod lenders;
 mod members;
 pub(crate) mod plain;
 mod references;
@@ -53,6 +54,7 @@ __cplusplus 201703L
 __GNUG__ 12
 ",
     absent: &["__STDC_VERSION__", "__CUDACC__"],
+    switches: &[],
     type_name: |_| None,
     function: overloaded,
     is_written_in: |_| false,

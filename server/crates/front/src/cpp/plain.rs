@@ -541,9 +541,55 @@ impl<'a> Plain<'a, '_> {
             self.put_words(k, list);
             return Some(end + 1);
         }
+        if self.text(last) == "reduce" {
+            return self.group_reduce(k, last + 2);
+        }
         let (group, end) = self.named_group(k)?;
         (self.text(end) == "." && self.text(end + 2) == "(").then_some(())?;
         self.member(group, k, end + 1)
+    }
+
+    /// `cg::reduce(tile, value, cg::plus<float>{})` over a warp: an operation of its lanes; the group stands at `at`.
+    fn group_reduce(&mut self, k: usize, at: usize) -> Option<usize> {
+        let (group, comma) = self.named_group(at)?;
+        let end = self.group(at - 1).checked_sub(1)?;
+        if group != Group::Warp || self.text(comma) != "," || self.text(end) != ")" {
+            return None;
+        }
+        // the operation is the last argument; the value is written in C
+        let operation = (comma + 1..end).rev().find(|&j| {
+            self.text(j) == "," && !self.text(j + 1).is_empty() && self.angles_balance(j + 1, end)
+        })?;
+        let plain = (comma + 1..operation).all(|j| {
+            !matches!(self.text(j), "{" | "[" | "::" | "<") || self.text(j) == "[" && self.is_ident(j - 1)
+        });
+        if !plain || operation == comma {
+            return None;
+        }
+        self.put(k, "__cg_reduce_sync");
+        self.put(k, "(");
+        self.put_words(k, "0xffffffffu ,");
+        let mut j = comma + 1;
+        let parens = self.parens;
+        self.parens += 1;
+        while j < operation {
+            j = self.token(j).max(j + 1);
+        }
+        self.parens = parens;
+        self.put(end, ")");
+        Some(end + 1)
+    }
+
+    /// Whether no comma stands outside of brackets in `from..to`, and all brackets that open there close there.
+    fn angles_balance(&self, from: usize, to: usize) -> bool {
+        let mut j = from;
+        while j < to {
+            if self.text(j) == "," {
+                return false;
+            }
+            j = self.angles(j).unwrap_or_else(|| self.group(j)).max(j + 1);
+        }
+        j == to
     }
 
     /// `block.sync()`: a group at `k`, the member's name at `name`.

@@ -34,6 +34,9 @@ pub(crate) struct Templates {
     /// Names of all instances.
     names: FxHashSet<Arc<str>>,
     constants: FxHashMap<Arc<str>, i128>,
+    /// Templates of the host that launch and that nobody instantiates, by the index of their first token: what their types are taken
+    /// for.
+    lent: FxHashMap<usize, Vec<(Arc<str>, String)>>,
     /// Whose types they may be instantiated with.
     dialect: Option<&'static Dialect>,
 }
@@ -67,6 +70,13 @@ pub(crate) struct Instance {
 enum Bound {
     Value(i128),
     Type(String),
+}
+
+/// What a type is taken for where nothing in the file says it.
+const ASSUMED: &str = "float";
+
+fn assumed() -> Bound {
+    Bound::Type(ASSUMED.to_owned())
 }
 
 /// What the parameters of a template stand for.
@@ -120,7 +130,7 @@ impl Templates {
             }
         }
         out.heads.retain(|name, _| !twice.contains(name));
-        if out.heads.is_empty() {
+        if out.heads.is_empty() && !all.iter().any(|t| scan.lends(t)) {
             return out;
         }
         out.constants = scan.constants(&all, defines);
@@ -132,6 +142,30 @@ impl Templates {
             .map(|(k, _)| (k, Vec::new()))
             .collect();
         waiting.reverse();
+        out.expand(waiting, &uses, &all);
+        // functions of the host that nobody instantiates by name launch all the same
+        for (k, t) in all.iter().enumerate() {
+            let known = out.instances.contains_key(&t.from);
+            let Some(parameters) = t.parameters.as_ref().filter(|_| !known && scan.lends(t)) else {
+                continue;
+            };
+            let env: Bindings = parameters
+                .iter()
+                .filter(|p| p.value.is_none())
+                .map(|p| (p.name.clone(), assumed()))
+                .collect();
+            out.lent.insert(t.from, env.iter().map(|(n, _)| (n.clone(), ASSUMED.to_owned())).collect());
+            let inner = uses.iter().enumerate().filter(|(_, u)| u.inside == Some(k));
+            let waiting = inner.map(|(j, _)| (j, env.clone())).collect();
+            out.expand(waiting, &uses, &all);
+        }
+        out.helpers(&scan, &all);
+        out
+    }
+
+    /// Instances of what these uses name, and of what is named in them.
+    fn expand(&mut self, mut waiting: Vec<(usize, Bindings)>, uses: &[Use], all: &[scan::Template]) {
+        let out = self;
         while let Some((k, env)) = waiting.pop() {
             let u = &uses[k];
             let Some(head) = out.heads.get(&u.name) else { continue };
@@ -151,7 +185,33 @@ impl Templates {
                 waiting.push((j, env.clone()));
             }
         }
-        out
+    }
+
+    /// What the parameters of a template of the host stand for where it is read for its launches.
+    pub(super) fn lent(&self, at: usize) -> Vec<Vec<(Arc<str>, String)>> {
+        match self.instances.get(&at) {
+            Some(list) => list.iter().map(|i| i.bound.clone()).collect(),
+            None => self.lent.get(&at).cloned().into_iter().collect(),
+        }
+    }
+
+    /// Functions of one `return` that are called without arguments for their templates (`ceil_div(n, 32)`) are read for `int`: of
+    /// calls nothing is said by that, but what they come to can be computed.
+    fn helpers(&mut self, scan: &Scan<'_>, all: &[scan::Template]) {
+        for t in all {
+            let head = t.name.as_ref().and_then(|n| Some((n.clone(), self.heads.get(n)?)));
+            let Some((name, head)) = head else { continue };
+            let types = head.parameters.iter().all(|p| p.value.is_none());
+            if head.at != t.from || self.instances.contains_key(&t.from) || !types || !scan.is_helper(t) {
+                continue;
+            }
+            let bound: Vec<(Arc<str>, String)> =
+                head.parameters.iter().map(|p| (p.name.clone(), "int".to_owned())).collect();
+            let words = vec!["int"; bound.len()];
+            let instance = Instance { name: format!("{name}<{}>", words.join(", ")).into(), bound };
+            self.names.insert(instance.name.clone());
+            self.instances.insert(t.from, vec![instance]);
+        }
     }
 
     /// The instance that arguments name, and what its parameters are.
@@ -301,9 +361,10 @@ impl Walk<'_, '_> {
             return None;
         }
         let to = self.extent(k, end);
-        // functions of the host only lend their launches
+        // functions of the host only lend their launches, and short ones what they come to
         let device = |j: usize| matches!(self.token(j), "__global__" | "__device__");
-        if !(from..to).take_while(|&j| self.token(j) != "{").any(device) {
+        let on_device = (from..to).take_while(|&j| self.token(j) != "{").any(device);
+        if !on_device && !self.is_one_return(from, to) {
             return None;
         }
         // macros that change inside would do so once for each
@@ -333,6 +394,12 @@ impl Walk<'_, '_> {
         f.poisons = self.declared(k, end);
         self.poison(f);
         next
+    }
+
+    /// `{ return …; }`
+    fn is_one_return(&self, from: usize, to: usize) -> bool {
+        let Some(open) = (from..to).find(|&j| self.token(j) == "{") else { return false };
+        self.token(open + 1) == "return" && (open + 1..to).filter(|&j| self.token(j) == ";").count() == 1
     }
 
     /// Makes an item found in a template's text one of its instances.

@@ -16,6 +16,7 @@ impl<'a> Lower<'a> {
         match self.lookup(word).cloned() {
             Some(Entity::Var(var)) => self.variable_value(&var, node),
             Some(Entity::Constant(v, ty)) => self.number(v, ty, node),
+            Some(Entity::Captured(ty)) => self.captured(word, &ty, node),
             Some(Entity::Unknown(reason)) => self.unknown(&reason, node),
             None => match self.field_named(word, node) {
                 Some(v) => v,

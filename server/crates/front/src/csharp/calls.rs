@@ -111,13 +111,14 @@ impl<'a> Lower<'a> {
         let single = args.iter().all(|a| !matches!(a.ty, Ty::Float(FloatKind::F64)));
         let ty = match (name, kind) {
             ("Abs", FloatKind::F64) if whole => {
-                let k = args[0].ty.as_int()?;
-                // `short` and `sbyte` throw at their own ends
-                let ty = Ty::Int(k).clone();
-                let (IntKind::Int | IntKind::Long) = k else {
-                    return Some(self.unknown("`Abs` of this type is not followed", node));
-                };
-                ty
+                // the nearest type that it is there for (C# 12.6.4); each throws at its own end
+                Ty::Int(match args[0].ty.as_int()? {
+                    IntKind::SChar => IntKind::SChar,
+                    IntKind::UChar | IntKind::Short => IntKind::Short,
+                    IntKind::UShort | IntKind::Int => IntKind::Int,
+                    IntKind::UInt | IntKind::Long => IntKind::Long,
+                    _ => return Some(self.unknown("`Abs` of this type is not followed", node)),
+                })
             }
             ("Max" | "Min", FloatKind::F64) if whole => self.common(&args[0], &args[1])?,
             ("Abs" | "Max" | "Min", FloatKind::F64) if single => Ty::Float(FloatKind::F32),
@@ -328,8 +329,11 @@ impl<'a> Lower<'a> {
         }
         let simple =
             |v: &Value| matches!(&v.ty, Ty::Int(_) | Ty::Float(_)) || v.ty == Ty::Unknown("string".into());
-        let prints = named.starts_with("Console.Write") && !self.outline.types.contains_key("Console");
-        self.is_open |= !(prints && args.iter().all(simple));
+        let is_console = matches!(named, "Console.Write" | "Console.WriteLine")
+            && !self.outline.types.contains_key("Console");
+        // other values are asked for their text, by code that may be anybody's
+        let prints = is_console && args.iter().all(simple);
+        self.is_open |= !prints;
         let ret = self.opaque("?");
         // no name of C's library has a dot
         let name = if named.contains('.') { named.to_owned() } else { format!("{named}(…)") };
@@ -338,12 +342,15 @@ impl<'a> Lower<'a> {
             false => name,
         };
         let fty = self.b.types.plain(TypeKind::Function { ret, params: Vec::new(), variadic: true });
-        let key = format!("call {name}");
+        let key = if prints { format!("print {name}") } else { format!("call {name}") };
         let symbol = match self.outside.get(key.as_str()) {
             Some(&f) => f,
             None => {
                 let f = self.symbol(&name, fty, Storage::Function, None);
                 self.outside.insert(key.into(), f);
+                if prints {
+                    self.b.library.push(f);
+                }
                 f
             }
         };

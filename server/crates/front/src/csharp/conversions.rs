@@ -79,6 +79,7 @@ impl Lower<'_> {
         self.is_open = true;
         let span = self.b.span(v.t);
         let reason = "this conversion is not followed";
+        let v = Value { t: self.as_read(v.t), ..v };
         let t = self.b.reject_that(RejectKind::Unsupported, reason, span, Reach::Named, vec![v.t]);
         let ty = self.repr(to);
         let mut term = self.b.get(t).clone();

@@ -98,8 +98,23 @@ impl<'a> Lower<'a> {
                     None => self.unknown("the size of this type is not known", node),
                 }
             }
+            "object_creation_expression" => self.new_object(node),
             kind => self.unknown(why_not(kind), node),
         }
+    }
+
+    /// `new Image(w, h)`: what the constructor does is not followed, but the type of the object is known.
+    fn new_object(&mut self, node: Node<'a>) -> Value {
+        let v = self.unknown(why_not(node.kind()), node);
+        let ty = node.child_by_field_name("type").map_or_else(Ty::unknown, |t| self.type_of(t));
+        if !matches!(ty, Ty::Class(_)) {
+            return v;
+        }
+        let repr = self.repr(&ty);
+        let mut term = self.b.get(v.t).clone();
+        term.ty = repr;
+        self.b.set(v.t, term);
+        Value { ty, ..v }
     }
 
     pub(super) fn number(&mut self, v: i128, ty: Ty, node: Node<'_>) -> Value {

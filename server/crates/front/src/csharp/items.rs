@@ -4,13 +4,14 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use base::{CancelToken, Span};
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use term::{BodyBuilder, Op, RejectKind, Semantics};
 use tree_sitter::Node;
 
 use super::member::{self, Member};
+use super::nested::{self, Which};
 use super::outline::{self, type_around, Outline};
-use super::read::{children, is_aside, is_loop, walk, Read};
+use super::read::{child, children, is_aside, is_loop, walk, Read};
 use super::COMMENTS;
 use crate::marks::{self, Mark};
 use crate::{Directive, DirectiveKind, Item, ItemKind, Unit};
@@ -18,7 +19,8 @@ use crate::{Directive, DirectiveKind, Item, ItemKind, Unit};
 /// What members were lowered to, by all that their meaning depends on.
 #[derive(Default)]
 pub(crate) struct Memo {
-    items: FxHashMap<u64, Item>,
+    /// A member and the functions in it, with places from where it begins.
+    items: FxHashMap<u64, Vec<Item>>,
 }
 
 pub(super) fn lower(
@@ -45,14 +47,23 @@ pub(super) fn lower(
             return;
         }
         let key = key(&member, text, around);
-        let item = match memo.items.get(&key) {
-            Some(known) => Item { span: member.span, ..known.clone() },
-            None => lowered(&member, text, &outline, &marks),
+        let found = match memo.items.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let mut found = Vec::new();
+                lowered(&member, text, &outline, &marks, &mut found);
+                let from = member.span.start;
+                found
+                    .iter_mut()
+                    .for_each(|i| i.span = Span { start: i.span.start - from, end: i.span.end - from });
+                found
+            }
         };
-        kept.insert(key, item.clone());
-        items.push(item);
+        items.extend(found.iter().map(|i| Item { span: i.span.shifted(member.span.start), ..i.clone() }));
+        kept.insert(key, found);
     }
     memo.items = kept;
+    all_loops(root, text, &mut items);
     unit.items = items;
     unit.directives = directives;
     faults(root, text, unit);
@@ -61,22 +72,94 @@ pub(super) fn lower(
 fn key(member: &Member<'_>, text: &str, around: u64) -> u64 {
     let mut hasher = FxHasher::default();
     (text.get(member.span.range()), &member.name, &member.of, member.is_static, around).hash(&mut hasher);
+    // of an accessor: what the property, indexer or event around says before it
+    let owner = member.owner.map(|o| text.get(o.start_byte()..member.span.start as usize));
+    (owner, member.is_constructor, member.is_lazy).hash(&mut hasher);
     hasher.finish()
 }
 
-fn lowered(member: &Member<'_>, text: &str, outline: &Outline, marks: &FxHashMap<u32, Mark>) -> Item {
-    let body = member::lower(member, text, outline, marks).unwrap_or_else(|(kind, reason)| {
-        let mut b = BodyBuilder::new(&member.name, Semantics::CSHARP);
-        let whole = Span::new(0, member.span.len());
-        let gap = b.reject(kind, &reason, whole, Vec::new());
-        let void = b.types.void();
-        let root = b.term(Op::Program, [gap], void, whole);
-        b.finish(root)
-    });
+/// The member as an item, and the functions in it.
+fn lowered(
+    member: &Member<'_>,
+    text: &str,
+    outline: &Outline,
+    marks: &FxHashMap<u32, Mark>,
+    out: &mut Vec<Item>,
+) {
+    match member::lower(member, text, outline, marks) {
+        Ok(found) => {
+            out.push(item(&member.name, member.span, found.body));
+            for (number, inner) in found.inner.into_iter().enumerate() {
+                lowered(&member.inner(inner, number + 1, text), text, outline, marks, out);
+            }
+        }
+        Err((kind, reason)) => {
+            let all = |n: Node<'_>| if is_loop(n.kind()) { Which::Take } else { Which::Enter };
+            let loops = member.node.map(|n| nested::loops_below(n, &all)).unwrap_or_default();
+            out.push(not_read(&member.name, member.span, (kind, &reason), &loops, &all));
+        }
+    }
+}
+
+/// An item of which nothing is known but that it has these loops.
+fn not_read(
+    name: &Arc<str>,
+    span: Span,
+    (kind, reason): (RejectKind, &str),
+    loops: &[Node<'_>],
+    counts: &dyn Fn(Node<'_>) -> Which,
+) -> Item {
+    let mut b = BodyBuilder::new(name, Semantics::CSHARP);
+    let whole = Span::new(0, span.len());
+    let mut all = vec![b.reject(kind, reason, whole, Vec::new())];
+    all.extend(loops.iter().map(|&l| nested::unread(&mut b, span.start as usize, l, reason, counts)));
+    let void = b.types.void();
+    let root = b.term(Op::Program, all, void, whole);
+    item(name, span, b.finish(root))
+}
+
+/// Every loop of the text is one of an item: those that none has, between members or in what faults took away, get their own.
+fn all_loops(root: Node<'_>, text: &str, items: &mut Vec<Item>) {
+    let mut listed: FxHashSet<(u32, u32)> = FxHashSet::default();
+    for i in items.iter() {
+        let spans = i.body.loops(i.body.root).map(|l| i.body.span(l).shifted(i.span.start));
+        listed.extend(spans.map(|s| (s.start, s.end)));
+    }
+    let counts = |n: Node<'_>| {
+        let known = listed.contains(&(n.start_byte() as u32, n.end_byte() as u32));
+        if is_loop(n.kind()) && !known {
+            Which::Take
+        } else {
+            Which::Enter
+        }
+    };
+    let left = nested::loops_below(root, &counts);
+    for node in left {
+        let span = Span::new(node.start_byte(), node.end_byte());
+        if span.end as usize > text.len() {
+            continue;
+        }
+        let around = items.iter().filter(|i| i.span.contains(span)).min_by_key(|i| i.span.len());
+        let reason = around.and_then(|i| {
+            let holds = |r: &&term::Reject| r.span.shifted(i.span.start).contains(span);
+            i.body.rejects().filter(holds).min_by_key(|r| r.span.len()).map(|r| r.reason.clone())
+        });
+        let reason = reason.unwrap_or_else(|| match node.has_error() || root.has_error() {
+            true => "the parser reports an error here".into(),
+            false => "it stands in no member that is read".into(),
+        });
+        let name = around.map_or_else(|| Arc::from("loops outside members"), |i| i.name.clone());
+        let item = not_read(&name, span, (RejectKind::Unsupported, &reason), &[node], &counts);
+        items.push(item);
+    }
+    items.sort_by_key(|i| (i.span.start, std::cmp::Reverse(i.span.end)));
+}
+
+fn item(name: &Arc<str>, span: Span, body: term::Body) -> Item {
     Item {
-        span: member.span,
+        span,
         kind: ItemKind::Function,
-        name: member.name.clone(),
+        name: name.clone(),
         body: Arc::new(body),
         is_kernel: false,
         is_device: false,
@@ -143,9 +226,12 @@ fn members<'t>(root: Node<'t>, text: &str, outline: &Outline) -> Vec<Member<'t>>
                     return false;
                 }
             }
-            "field_declaration" | "event_field_declaration" | "delegate_declaration" | "enum_declaration" => {
-                return false
+            kind if nested::is_function(kind) => {
+                // of a field's first value
+                out.extend(Member::of_value(node, text, outline));
+                return false;
             }
+            "delegate_declaration" | "enum_declaration" => return false,
             _ => {}
         }
         true
@@ -217,7 +303,29 @@ impl<'t> Member<'t> {
             is_constructor: node.kind() == "constructor_declaration"
                 || (node.kind() == "accessor_declaration" && simple.starts_with("init_")),
             is_lazy: has("async"),
+            captured: Vec::new(),
         }
+    }
+
+    /// A function in the first value of a field or property.
+    fn of_value(node: Node<'t>, text: &str, outline: &Outline) -> Option<Member<'t>> {
+        let body = nested::body_of(node)?;
+        let mut declared = node;
+        while !declared.kind().ends_with("_declaration") || declared.kind() == "variable_declaration" {
+            declared = declared.parent()?;
+        }
+        let member = Member::of(declared, body, text, outline);
+        let named = child(declared, "variable_declaration").and_then(|d| child(d, "variable_declarator"));
+        let name = named.and_then(|d| d.child_by_field_name("name")).and_then(|n| text.get(n.byte_range()));
+        let of = member.of.as_deref().map_or(String::new(), |of| format!("{of}."));
+        Some(Member {
+            span: Span::new(node.start_byte(), node.end_byte()),
+            node: Some(node),
+            name: name.map_or(member.name.clone(), |n| format!("{of}{n}").into()),
+            is_constructor: true,
+            is_lazy: outline::has_modifier(node, text, "async"),
+            ..member
+        })
     }
 
     /// The statements of a program that stand in no method.
@@ -233,6 +341,7 @@ impl<'t> Member<'t> {
             is_static: true,
             is_constructor: false,
             is_lazy: false,
+            captured: Vec::new(),
         })
     }
 }

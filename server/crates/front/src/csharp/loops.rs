@@ -123,11 +123,14 @@ impl<'a> Lower<'a> {
         let int = self.b.types.int(term::IntKind::Int);
         let word = self.text(name);
         let (at, span) = (self.span(over), self.span(name));
-        let position = self.symbol(&format!("position of {word}"), int, Storage::Local, Some(span));
+        let position = self.symbol(&format!("{}{word}", term::POSITION_OF), int, Storage::Local, Some(span));
         let zero = self.b.term(Op::Int(0), [], int, at);
         let void = self.b.types.void();
         let init = self.b.term(Op::Declare(position), [zero], void, at);
-        let (index, length) = (self.use_of(position, over), self.use_of(array.lengths[0], over));
+        // the length is asked of the array, which throws where there is none
+        let asked = self.b.symbols[array.lengths[0]].ty;
+        let length = self.term(Op::Sym(array.lengths[0]), [], asked, over);
+        let index = self.use_of(position, over);
         let truth = self.b.types.int(term::IntKind::Bool);
         let condition = self.b.term(Op::Binary(BinOp::Lt), [index, length], truth, at);
         let index = self.use_of(position, over);

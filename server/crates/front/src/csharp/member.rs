@@ -10,6 +10,7 @@ use term::{
 use tree_sitter::Node;
 
 use super::names::{assigned, Entity, Var};
+use super::nested::Nested;
 use super::outline::Outline;
 use super::read::children;
 use super::types::Ty;
@@ -33,6 +34,8 @@ pub(super) struct Member<'t> {
     pub is_constructor: bool,
     /// Others run while it waits.
     pub is_lazy: bool,
+    /// Of a function in a function: what names of the one around mean.
+    pub captured: Vec<(Arc<str>, Entity)>,
 }
 
 /// Why a member is not lowered.
@@ -79,29 +82,40 @@ pub(super) struct Lower<'a> {
     pub checked: bool,
     /// The place of what has no text of its own.
     pub here: Span,
+    /// Functions in this one.
+    pub inner: Vec<Nested<'a>>,
+    /// Loops in places that are not read, with the reason, until they are listed.
+    pub unlisted: Vec<(Node<'a>, Arc<str>)>,
 }
 
 /// Lowers a member: with fields as parameters, if nothing in it might set them.
-pub(super) fn lower(
-    member: &Member<'_>,
-    text: &str,
-    outline: &Outline,
-    marks: &FxHashMap<u32, Mark>,
-) -> Result<Body, Refused> {
-    let (body, is_open) = once(member, text, outline, marks, !member.is_lazy)?;
-    match is_open {
-        true => Ok(once(member, text, outline, marks, false)?.0),
-        false => Ok(body),
+pub(super) fn lower<'a>(
+    member: &'a Member<'a>,
+    text: &'a str,
+    outline: &'a Outline,
+    marks: &'a FxHashMap<u32, Mark>,
+) -> Result<Lowered<'a>, Refused> {
+    let (body, inner, is_open) = once(member, text, outline, marks, !member.is_lazy)?;
+    if !is_open {
+        return Ok(Lowered { body, inner });
     }
+    let (body, inner, _) = once(member, text, outline, marks, false)?;
+    Ok(Lowered { body, inner })
 }
 
-fn once(
-    member: &Member<'_>,
-    text: &str,
-    outline: &Outline,
-    marks: &FxHashMap<u32, Mark>,
+/// What came of a member.
+pub(super) struct Lowered<'a> {
+    pub body: Body,
+    pub inner: Vec<Nested<'a>>,
+}
+
+fn once<'a>(
+    member: &'a Member<'a>,
+    text: &'a str,
+    outline: &'a Outline,
+    marks: &'a FxHashMap<u32, Mark>,
     promotes: bool,
-) -> Result<(Body, bool), Refused> {
+) -> Result<(Body, Vec<Nested<'a>>, bool), Refused> {
     let mut lower = Lower {
         b: BodyBuilder::new(&member.name, Semantics::CSHARP),
         document: text,
@@ -109,7 +123,7 @@ fn once(
         member,
         marks,
         type_parameters: Vec::new(),
-        scopes: vec![FxHashMap::default()],
+        scopes: vec![member.captured.iter().cloned().collect(), FxHashMap::default()],
         records: FxHashMap::default(),
         promoted: FxHashMap::default(),
         promotes,
@@ -123,9 +137,11 @@ fn once(
         hidden: 0,
         checked: false,
         here: Span::new(0, 0),
+        inner: Vec::new(),
+        unlisted: Vec::new(),
     };
     let root = lower.function()?;
-    Ok((lower.b.finish(root), lower.is_open && promotes))
+    Ok((lower.b.finish(root), lower.inner, lower.is_open && promotes))
 }
 
 impl<'a> Lower<'a> {
@@ -145,6 +161,7 @@ impl<'a> Lower<'a> {
                 _ => self.statements(body, &mut items),
             }
         }
+        self.list_unread(&mut items);
         let list = self.b.term(Op::List, items, void, whole);
         let params = std::mem::take(&mut self.params);
         let types: Vec<TypeId> = params.iter().map(|&p| self.b.symbols[p].ty).collect();
@@ -189,8 +206,14 @@ impl<'a> Lower<'a> {
         }
         let declared = member.owner.unwrap_or(node);
         let lists = [node.child_by_field_name("parameters"), declared.child_by_field_name("parameters")];
-        if let Some(list) = lists.into_iter().flatten().next() {
-            self.parameters(list);
+        match lists.into_iter().flatten().next() {
+            Some(list) if list.kind() == "implicit_parameter" => {
+                let ty = self.given_to_lambda(node);
+                let span = self.span(list);
+                self.parameter(self.text(list), ty, Some(span));
+            }
+            Some(list) => self.parameters(list),
+            None => {}
         }
         let ty = ["returns", "type"].iter().find_map(|f| declared.child_by_field_name(f));
         let ty = ty.map_or(Ty::Void, |t| self.type_of(t));
@@ -208,6 +231,14 @@ impl<'a> Lower<'a> {
             self.is_open = true;
         }
         Ok(())
+    }
+
+    /// The type of a lambda's one parameter, where the library says it.
+    fn given_to_lambda(&self, node: Node<'_>) -> Ty {
+        match super::parallel::of_lambda(node, self.document) {
+            Some("For") if self.counts_in_int(node) => Ty::INT,
+            _ => Ty::unknown(),
+        }
     }
 
     fn is_iterator(&self) -> bool {

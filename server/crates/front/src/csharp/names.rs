@@ -27,6 +27,8 @@ pub(super) enum Entity {
     Var(Var),
     /// A whole number.
     Constant(i128, Ty),
+    /// A variable of the function around.
+    Captured(Ty),
     /// Nothing that could be relied on, with the reason.
     Unknown(Arc<str>),
 }
@@ -58,7 +60,9 @@ impl Lower<'_> {
                 Some(Entity::Var(v)) => Some(v.clone()),
                 _ => self.promoted.get(word).cloned(),
             };
-            for s in var.into_iter().flat_map(|v| [v.symbol].into_iter().chain(v.lengths)) {
+            let outside = self.outside.get(format!("captured {word}").as_str()).copied();
+            let own = var.into_iter().flat_map(|v| [v.symbol].into_iter().chain(v.lengths));
+            for s in own.chain(outside) {
                 if !out.contains(&s) {
                     out.push(s);
                 }
@@ -70,8 +74,13 @@ impl Lower<'_> {
 
 /// The names that a member sets: by assignment, by a step, as `ref` and `out`.
 pub(super) fn assigned<'t>(member: &Member<'_>, text: &'t str) -> FxHashSet<&'t str> {
+    assigned_in(&member.bodies, text)
+}
+
+/// Likewise, of these nodes.
+pub(super) fn assigned_in<'t>(bodies: &[Node<'_>], text: &'t str) -> FxHashSet<&'t str> {
     let mut out = FxHashSet::default();
-    for &body in &member.bodies {
+    for &body in bodies {
         walk(body, |node| {
             let word = |n: Node<'_>| text.get(n.byte_range()).unwrap_or("");
             match node.kind() {

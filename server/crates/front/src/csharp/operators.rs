@@ -52,6 +52,7 @@ impl<'a> Lower<'a> {
     fn odd_operator(&mut self, parts: Vec<TermId>, node: Node<'_>) -> Value {
         self.is_open = true;
         let span = self.span(node);
+        let parts: Vec<TermId> = parts.into_iter().map(|p| self.as_read(p)).collect();
         let t = self.b.reject_that(
             term::RejectKind::Unsupported,
             "operators on values of these types are not followed",
@@ -153,6 +154,10 @@ impl<'a> Lower<'a> {
         };
         if matches!(operator, "++" | "--") {
             return self.step(node, inner, operator, true);
+        }
+        // parentheses that are no cast's
+        if operator == "(" {
+            return self.expr(inner);
         }
         if operator == "-" && inner.kind() == "integer_literal" {
             match literal::integer(self.text(inner)) {

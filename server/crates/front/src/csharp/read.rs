@@ -1,5 +1,6 @@
 //! Texts to trees, from scratch and after edits.
 
+use crate::limits::csharp::MAX_ROUNDS;
 use tree_sitter::{InputEdit, Node, Parser, Point, Tree};
 
 /// What reading a text gives.
@@ -15,7 +16,77 @@ fn parser() -> Option<Parser> {
 }
 
 pub(crate) fn read(text: &str) -> Read {
-    Read { tree: parser().and_then(|mut p| p.parse(text, None)) }
+    let tree = parser().and_then(|mut p| p.parse(text, None));
+    Read { tree: tree.map(|t| settled(t, text)) }
+}
+
+/// The tree with what the grammar takes for a cast, `(n) - 1`, as the difference that it is (C# 12.9.7): such parentheses are
+/// shown to the parser as the sign `~`, which binds as tightly. Who reads that sign finds a parenthesis in the text.
+fn settled(mut tree: Tree, text: &str) -> Tree {
+    let mut shown = String::new();
+    for _ in 0..MAX_ROUNDS {
+        let found = no_casts(tree.root_node(), text);
+        if found.is_empty() {
+            break;
+        }
+        if shown.is_empty() {
+            shown = text.to_owned();
+        }
+        for (open, close) in found {
+            for (at, sign) in [(open, "~"), (close, " ")] {
+                shown.replace_range(at..at + 1, sign);
+                let place = point(text.as_bytes(), at);
+                let behind = Point { column: place.column + 1, ..place };
+                tree.edit(&InputEdit {
+                    start_byte: at,
+                    old_end_byte: at + 1,
+                    new_end_byte: at + 1,
+                    start_position: place,
+                    old_end_position: behind,
+                    new_end_position: behind,
+                });
+            }
+        }
+        match parser().and_then(|mut p| p.parse(&shown, Some(&tree))) {
+            Some(again) => tree = again,
+            None => break,
+        }
+    }
+    tree
+}
+
+/// The parentheses of what is no cast: a name or an element in them, and behind them a sign that also stands between operands.
+fn no_casts(root: Node<'_>, text: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    walk(root, |node| {
+        if node.kind() != "cast_expression" {
+            return true;
+        }
+        let (Some(ty), Some(value)) = (node.child_by_field_name("type"), node.child_by_field_name("value"))
+        else {
+            return true;
+        };
+        // also where it is the first word of a longer operand: `(n) * Math.Abs(m)`
+        let between = text.as_bytes().get(value.start_byte()).is_some_and(|s| b"-+&*^".contains(s));
+        let close = (ty.end_byte()..value.start_byte()).find(|&k| text.as_bytes().get(k) == Some(&b')'));
+        if let (true, true, Some(close)) = (between, is_operand(ty), close) {
+            found.push((node.start_byte(), close));
+        }
+        true
+    });
+    found
+}
+
+/// Whether what stands as a type may as well be an operand: no type has a keyword's name then, and no array type a number.
+fn is_operand(ty: Node<'_>) -> bool {
+    match ty.kind() {
+        "identifier" | "qualified_name" => true,
+        "array_type" => {
+            let rank = ty.child_by_field_name("rank").map(children).unwrap_or_default();
+            !rank.is_empty() && ty.child_by_field_name("type").is_some_and(is_operand)
+        }
+        _ => false,
+    }
 }
 
 /// The tree of a text that was made of an earlier one. A tree without faults is the same however it came about; where there
@@ -24,7 +95,8 @@ pub(crate) fn reread((before, earlier): (&str, &Read), text: &str) -> Read {
     let again = || {
         let mut tree = earlier.tree.as_ref().filter(|t| !t.root_node().has_error())?.clone();
         tree.edit(&edit(before, text));
-        parser()?.parse(text, Some(&tree)).filter(|t| !t.root_node().has_error())
+        let tree = parser()?.parse(text, Some(&tree)).map(|t| settled(t, text));
+        tree.filter(|t| !t.root_node().has_error())
     };
     match again() {
         Some(tree) => Read { tree: Some(tree) },

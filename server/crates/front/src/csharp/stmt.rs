@@ -47,6 +47,11 @@ impl<'a> Lower<'a> {
 
     /// Lowers a statement; several terms may come of it.
     pub(super) fn stmt(&mut self, node: Node<'a>, out: &mut Vec<TermId>) {
+        self.stmt_inner(node, out);
+        self.list_unread(out);
+    }
+
+    fn stmt_inner(&mut self, node: Node<'a>, out: &mut Vec<TermId>) {
         if node.is_error() || node.is_missing() {
             return out.push(self.fault(node));
         }
@@ -62,6 +67,11 @@ impl<'a> Lower<'a> {
                 | "checked_statement"
                 | "unsafe_statement"
                 | "global_statement"
+                | "try_statement"
+                | "lock_statement"
+                | "using_statement"
+                | "fixed_statement"
+                | "labeled_statement"
         );
         if node.has_error() && (!compound || (self.is_header_broken(node) && node.kind() != "block")) {
             return out.push(self.fault(node));
@@ -138,27 +148,22 @@ impl<'a> Lower<'a> {
                 self.is_open = around;
                 out.push(self.statement(Op::Return, [], node));
             }
+            "try_statement" | "lock_statement" | "using_statement" | "fixed_statement"
+            | "labeled_statement" | "goto_statement" | "preproc_if" => self.guarded(node, out),
+            "yield_statement" => {
+                out.push(self.passed("`yield` gives control to the caller in between", node));
+            }
             "local_function_statement" => {
-                let reason = "a function in a function is not followed";
-                out.push(self.gap(reason, node));
+                // it does nothing where it stands
+                self.nested(node);
                 if let Some(name) = part("name") {
                     let name = self.text(name);
                     self.declare(name, Entity::Unknown("functions in functions are not followed".into()));
                 }
             }
             kind => {
-                let reason = match kind {
-                    "try_statement" => "`try` catches what is thrown in it, which is not followed",
-                    "lock_statement" => "`lock` waits for other threads",
-                    "using_statement" => "`using` calls `Dispose` at its end",
-                    "fixed_statement" => "`fixed` makes pointers, which are not followed",
-                    "yield_statement" => "`yield` gives control to the caller in between",
-                    "goto_statement" => "`goto` is not followed",
-                    "labeled_statement" => "a label can be jumped to, which is not followed",
-                    "preproc_if" => "which branch of `#if` counts is not known",
-                    _ => "this statement is not followed",
-                };
-                out.push(self.gap(reason, node));
+                let reason = format!("this statement is not followed ({})", kind.replace('_', " "));
+                out.push(self.gap(&reason, node));
             }
         }
     }
@@ -327,7 +332,7 @@ impl<'a> Lower<'a> {
         self.variables(declaration, modifiers.contains(&"const"), out);
     }
 
-    fn forget(&mut self, declaration: Node<'a>, reason: &str) {
+    pub(super) fn forget(&mut self, declaration: Node<'a>, reason: &str) {
         for one in children(declaration).into_iter().filter(|c| c.kind() == "variable_declarator") {
             if let Some(name) = one.child_by_field_name("name") {
                 let name = self.text(name);
@@ -439,7 +444,8 @@ impl<'a> Lower<'a> {
                 })
         };
         if v.ty.as_int().is_none() || !sections.iter().all(plain) {
-            return out.push(self.gap("a `switch` over patterns is not followed", node));
+            // numbers were looked at above, without effect
+            return self.switch_of_patterns(node, value, body, out);
         }
         let v = self.said(v);
         self.scopes.push(Default::default());

@@ -190,7 +190,7 @@ impl Lower<'_> {
         let mut inner = self.repr(of);
         for &length in lengths[1..rank].iter().rev() {
             let int = self.b.types.int(IntKind::Int);
-            let term = self.b.term(Op::Sym(length), [], int, self.here);
+            let term = self.b.term_from(Op::Sym(length), [], int, self.here, term::Origin::Made);
             inner = self.b.types.plain(TypeKind::Array { of: inner, len: Len::Term(term) });
         }
         self.b.types.pointer(inner)

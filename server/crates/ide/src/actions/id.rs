@@ -68,6 +68,10 @@ impl ActionId {
     pub fn offload(key: &str) -> ActionId {
         ActionId::Loop(&offload::ACTION, key.to_owned())
     }
+    /// Whether it makes the kernel of one loop as it is.
+    pub fn is_offload(&self) -> bool {
+        matches!(self, ActionId::Loop(action, _) if *action == &offload::ACTION)
+    }
     /// Mark the loop of this key.
     pub fn mark(key: &str) -> ActionId {
         ActionId::Loop(&mark::ACTION, key.to_owned())
@@ -145,6 +149,8 @@ mod tests {
         for text in all {
             assert_eq!(ActionId::parse(text).map(|id| id.to_string()).as_deref(), Some(text));
         }
+        let offloads = |text: &&&str| ActionId::parse(text).is_some_and(|id| id.is_offload());
+        assert_eq!(all.iter().filter(offloads).count(), 1);
         for text in ["", "nonsense", "x:y", "repair:no-such-code@1", "ignore:parallel-loop@x", "remove:3"] {
             assert_eq!(ActionId::parse(text), None, "{text}");
         }

@@ -101,6 +101,8 @@ pub struct WorkspaceEdit {
     pub edits: Vec<FileEdit>,
     /// Of several places that were asked for at once: those that stay as they are, and why.
     pub left_out: Vec<String>,
+    /// What is not as the title says, a sentence each.
+    pub told: Vec<String>,
 }
 
 /// What an action comes to.
@@ -211,10 +213,18 @@ pub fn actions(ask: &Ask, findings: &Findings, span: Span) -> Vec<Action> {
     offered
 }
 
-/// The loops whose headers a span touches. In a body it is the outermost parallel loop around, for that is what can be done
+/// The loops whose headers a span touches, or the blanks before them on their lines. In a body it is the outermost parallel loop around, for that is what can be done
 /// something with, else the innermost one.
 fn spoken_of<'f>(ask: &Ask, findings: &'f Findings, span: Span) -> Vec<&'f LoopFinding> {
-    let on_headers: Vec<&LoopFinding> = findings.loops.iter().filter(|l| touch(l.header, span)).collect();
+    let text = ask.doc.text();
+    let with_blanks = |header: Span| {
+        let line = text.line_of(header.start);
+        let start = text.line_span(line).map_or(header.start, |l| l.start);
+        let is_first = start + text.indentation_of(line).len() as u32 == header.start;
+        Span { start: if is_first { start } else { header.start }, end: header.end }
+    };
+    let on_headers: Vec<&LoopFinding> =
+        findings.loops.iter().filter(|l| touch(with_blanks(l.header), span)).collect();
     if !on_headers.is_empty() {
         return on_headers;
     }

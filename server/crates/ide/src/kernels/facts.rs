@@ -14,12 +14,25 @@ pub struct KernelReport {
     pub span: Span,
     /// With which launch, if one is known; else all holds for every launch.
     pub shape: Option<(Shape, Origin)>,
+    /// What the document's launches of it say, as far as they say it; in words what was taken where others are possible.
+    pub launches: Vec<LaunchReport>,
+    /// What was taken for the launch that the rest is said of.
+    pub taken: Vec<String>,
     pub branches: Vec<BranchReport>,
     pub barriers: Vec<BarrierReport>,
     pub accesses: Vec<AccessReport>,
     pub races: RacesReport,
     /// Accesses that are sure to fall outside; `None`: the launch is not known.
     pub out_of_range: Option<Vec<RangeReport>>,
+}
+
+/// A launch of a kernel in the document.
+#[derive(Clone, Debug)]
+pub struct LaunchReport {
+    pub span: Span,
+    pub grid: Option<[u32; 3]>,
+    pub block: Option<[u32; 3]>,
+    pub taken: Vec<String>,
 }
 
 /// What is known of a kernel's races.
@@ -31,6 +44,8 @@ pub struct RacesReport {
     pub reason: Option<String>,
     /// Pairs of parameters that must not overlap, where it is free.
     pub apart: Vec<[String; 2]>,
+    /// Parameters that must be 1 at least, where it is free.
+    pub positive: Vec<String>,
     /// For which launches it is free, in words; `None`: for the one that is known.
     pub shapes: Option<String>,
     pub list: Vec<RaceReport>,
@@ -113,6 +128,10 @@ fn one(ask: &Ask, item: &front::Item, launches: &[(String, Shape)]) -> KernelRep
         None => launch_of(doc, item),
     };
     let facts = ask.kernel_facts_with(item, &launch);
+    let list = match &shape {
+        Some((s, _)) => s.taken.clone(),
+        None => shape::block_of(doc, item).map(|(_, t)| t).unwrap_or_default(),
+    };
     let span = |t| item.body.span(t).shifted(item.span.start);
     let branches = facts.branches.iter().map(|b| BranchReport {
         span: span(b.term),
@@ -165,15 +184,30 @@ fn one(ask: &Ask, item: &front::Item, launches: &[(String, Shape)]) -> KernelRep
             };
             list.iter().map(one).collect()
         }),
+        launches: doc.given(&item.name).iter().map(|g| launch_report(doc, g)).collect(),
+        taken: list.iter().map(|t| said::taken_word(doc, t)).collect(),
         shape,
     }
 }
 
+fn launch_report(doc: &Doc, g: &super::GivenLaunch) -> LaunchReport {
+    let taken = shape::taken(doc, g).iter().map(|t| said::taken_word(doc, t)).collect();
+    LaunchReport { span: g.at, grid: g.given.grid, block: g.given.block, taken }
+}
+
 fn races(doc: &Doc, item: &front::Item, facts: &KernelFacts) -> RacesReport {
     let (verdict, reason) = said::verdict(doc, item, facts);
-    let mut out = RacesReport { verdict, reason, apart: Vec::new(), shapes: None, list: Vec::new() };
+    let mut out = RacesReport {
+        verdict,
+        reason,
+        apart: Vec::new(),
+        positive: Vec::new(),
+        shapes: None,
+        list: Vec::new(),
+    };
     match &facts.races {
-        RaceVerdict::Free { apart, shapes } => {
+        RaceVerdict::Free { apart, positive, shapes } => {
+            out.positive = positive.iter().map(|n| n.to_string()).collect();
             out.shapes = shapes.as_ref().map(said::shapes);
             out.apart = apart.iter().map(|[a, b]| [a.to_string(), b.to_string()]).collect();
         }

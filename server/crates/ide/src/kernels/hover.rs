@@ -18,6 +18,7 @@ use text::{Edit, EditSet};
 use super::facts::words;
 use super::{launch_words, line, looked_at, said};
 use crate::hover::{escape, Hover, STILL};
+use crate::words::plural;
 use crate::{Ask, Doc};
 
 /// The hover at an offset of a kernel.
@@ -41,6 +42,11 @@ pub(crate) fn hover(ask: &Ask, offset: u32) -> Option<Hover> {
     s.operation(offset).or_else(|| s.access(offset)).or_else(|| s.branch(offset))
 }
 
+/// `1 active thread`, `21.2 active threads`.
+fn some(number: &str, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == "1" { "" } else { "s" })
+}
+
 struct Shown<'d> {
     ask: &'d Ask,
     doc: &'d Doc,
@@ -59,7 +65,7 @@ impl Shown<'_> {
     }
 
     fn known(&self) -> Option<String> {
-        let words = launch_words(self.launch);
+        let words = launch_words(self.doc, self.item, self.launch);
         (!words.is_empty()).then_some(words)
     }
 
@@ -102,13 +108,16 @@ impl Shown<'_> {
             return out;
         }
         if let Some(any) = &a.any_shape {
-            super::said::any_shape(a, any, &mut out);
+            let with = super::said::wherever(self.doc, self.item, self.launch, any.assumed);
+            super::said::any_shape(a, any, &with, &mut out);
             return out;
         }
         let Some(r) = &a.requests else {
             let why = match self.known() {
-                None => "nothing says how the kernel is launched (`// warpwright: launch(grid, block)`)"
-                    .to_owned(),
+                None => {
+                    "how the kernel is launched is not known (`// warpwright: launch(grid, block)` says it)"
+                        .to_owned()
+                }
                 Some(_) => match self.threads() {
                     Some(n) if n > FOLLOWED_THREADS => {
                         format!("the launch has {n} threads, and {FOLLOWED_THREADS} at most are followed")
@@ -129,9 +138,9 @@ impl Shown<'_> {
         };
         let _ = write!(
             out,
-            "\n- {} requests of warps, {} active threads each on average{rounds}",
-            r.count,
-            mean(r.lanes, r.count)
+            "\n- {} of warps, {} each on average{rounds}",
+            plural(r.count as usize, "request"),
+            some(&mean(r.lanes, r.count), "active thread")
         );
         if let Some(stride) = r.stride {
             let _ = match stride.unsigned_abs() {
@@ -222,12 +231,13 @@ impl Shown<'_> {
         let share = 100 * r.ideal / r.sectors.max(1);
         let _ = write!(
             out,
-            "\n- {} sectors of 32 bytes where {} would hold the data{} (Nsight Compute: `memory_l2_theoretical_sectors_global`, `…_ideal`)",
-            r.sectors,
+            "\n- {} of 32 bytes where {} would hold the data{} (Nsight Compute: `memory_l2_theoretical_sectors_global`, `…_ideal`)",
+            plural(r.sectors as usize, "sector"),
             r.ideal,
             if coalesced { ": coalesced".to_owned() } else { format!(": {share} % of the traffic is of use") }
         );
-        let _ = write!(out, "\n- worst request: {} sectors, {} ideal", r.worst_sectors, r.worst_ideal);
+        let worst = plural(r.worst_sectors as usize, "sector");
+        let _ = write!(out, "\n- worst request: {worst}, {} ideal", r.worst_ideal);
         if !coalesced
             && r.worst_sectors == r.worst_ideal + 1
             && r.stride.map(i64::unsigned_abs) == Some(a.bytes)
@@ -251,16 +261,17 @@ impl Shown<'_> {
 
     fn branch(&self, offset: u32) -> Option<Hover> {
         let body = &self.item.body;
-        let part = |b: &BranchFact| {
+        let condition = |b: &BranchFact| {
             let args = body.args(b.term);
-            let condition = match body.op(b.term) {
+            match body.op(b.term) {
                 Op::If | Op::Select | Op::While | Op::Switch => args.first(),
                 Op::For => args.get(1),
                 Op::DoWhile => args.get(1),
                 _ => None,
-            };
-            condition.map(|&c| self.span(c))
+            }
+            .copied()
         };
+        let part = |b: &BranchFact| condition(b).map(|c| self.span(c));
         let here = self.facts.branches.iter().filter_map(|b| Some((b, part(b)?)));
         let (b, span) = here.filter(|(_, s)| s.touches(offset)).min_by_key(|(_, s)| s.end - s.start)?;
         let what = match body.op(b.term) {
@@ -272,7 +283,12 @@ impl Shown<'_> {
             Uniformity::Grid => "the same for all threads of the launch",
             Uniformity::Block => "the same for all threads of a block",
             Uniformity::Warp => "the same for all threads of a warp: no warp is divided",
+            // one launch shows it
+            Uniformity::Divergent(_) if b.lanes.is_none() => "divergent: threads of a warp may go both ways",
             Uniformity::Divergent(_) => "divergent: threads of a warp go both ways",
+            Uniformity::Unknown(_) if condition(b).is_some_and(|c| !crate::words::rests_on_data(body, c)) => {
+                "whether it divides warps is not known: it depends on how the kernel is launched and on its parameters"
+            }
             Uniformity::Unknown(_) => {
                 "whether it divides warps is not known: it depends on what memory holds or a call gives"
             }
@@ -301,7 +317,12 @@ impl Shown<'_> {
                 );
             }
             for ((a, h), n) in lanes.iter().rev().take(6) {
-                let _ = write!(out, "\n- {h} of {a} active lanes: {n} times");
+                let _ = write!(
+                    out,
+                    "\n- {h} of {}: {}",
+                    some(&a.to_string(), "active lane"),
+                    plural(*n as usize, "time")
+                );
             }
             if lanes.len() > 6 {
                 let _ = write!(out, "\n- and {} more", lanes.len() - 6);
@@ -443,7 +464,7 @@ impl Shown<'_> {
     fn races(&self) -> String {
         let (verdict, reason) = said::verdict(self.doc, self.item, self.facts);
         let races = match (verdict, reason) {
-            ("race-free", _) => "no race, whatever memory holds".to_owned(),
+            ("race-free", _) => format!("no race, whatever memory holds{}", said::conditions(self.facts)),
             ("race", _) => "a race".to_owned(),
             (_, Some(why)) => format!("whether it has races is not known: {why}"),
             _ => return String::new(),
@@ -454,7 +475,7 @@ impl Shown<'_> {
     fn kernel(&self) -> String {
         let mut out = format!("**Kernel `{}`**", self.item.name);
         let Some(launch) = self.known() else {
-            out.push_str("\n\n- nothing says how it is launched: `// warpwright: launch(grid, block)` before it gives the numbers");
+            out.push_str("\n\n- how it is launched is not known: `// warpwright: launch(grid, block)` before it gives the numbers");
             return out;
         };
         let _ = writeln!(out, " with {launch}");
@@ -488,7 +509,7 @@ impl Shown<'_> {
         if let Some(list) = exact(Space::Global).filter(|l| !l.is_empty()) {
             let (sectors, ideal): (u64, u64) =
                 list.iter().fold((0, 0), |s, r| (s.0 + r.sectors, s.1 + r.ideal));
-            let _ = write!(out, "\n- {sectors} sectors, {ideal} ideal");
+            let _ = write!(out, "\n- {}, {ideal} ideal", plural(sectors as usize, "sector"));
         }
         if let Some(list) = exact(Space::Shared).filter(|l| !l.is_empty()) {
             let conflicts: u64 = list.iter().map(|r| r.conflicts).sum();
@@ -511,7 +532,9 @@ impl Shown<'_> {
                 .filter(|((a, h), _)| *h > 0 && h < a)
                 .map(|(_, n)| n)
                 .sum();
-            let _ = write!(out, "\n- {divided} of {all} decisions of warps are divergent");
+            if all > 0 {
+                let _ = write!(out, "\n- {divided} of {all} decisions of warps are divergent");
+            }
         }
         let idle =
             self.facts.barriers.iter().map(|b| b.count.as_ref()?.idle.zip(Some(b.count.as_ref()?.threads)));

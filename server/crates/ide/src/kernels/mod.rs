@@ -8,6 +8,7 @@
 mod beside;
 mod facts;
 mod foreign;
+mod given;
 mod hover;
 mod inputs;
 mod printed;
@@ -28,15 +29,16 @@ use term::{Op, TermId};
 
 pub(crate) use beside::{beside, Beside, Wanted};
 pub use facts::{
-    kernel_reports, AccessReport, BarrierReport, BranchReport, KernelReport, RaceReport, RacesReport,
-    RangeReport,
+    kernel_reports, AccessReport, BarrierReport, BranchReport, KernelReport, LaunchReport, RaceReport,
+    RacesReport, RangeReport,
 };
 pub(crate) use foreign::foreign;
+pub(crate) use given::{find_given, GivenLaunch};
 pub(crate) use hover::hover;
 pub use printed::kernel_text;
 pub(crate) use proved::{called, names_called};
 pub use said::assumed;
-pub(crate) use said::{launch_words, line, looked_at, missing, place, touches};
+pub(crate) use said::{launch_words, line, looked_at, missing, place, touches, wherever};
 pub(crate) use shape::of_file as shape_of_file;
 pub use shape::{parse as parse_shape, Origin, Shape};
 
@@ -173,7 +175,7 @@ fn one(doc: &Doc, item: &front::Item, options: &SimulateOptions, cancel: &Cancel
         Ok(Some(found)) => run.shape = Some(found),
         Ok(None) => {
             run.refused = Some(format!(
-                "nothing says how it is launched: add `// warpwright: launch(grid, block)` before it, or --launch {}=GRID,BLOCK",
+                "how it is launched is not known: add `// warpwright: launch(grid, block)` before it, or --launch {}=GRID,BLOCK",
                 item.name
             ));
             return run;
@@ -518,12 +520,16 @@ pub(crate) fn is_launched(doc: &Doc, item: &front::Item) -> bool {
 pub(crate) fn launch_of(doc: &Doc, item: &front::Item) -> analysis::KernelLaunch {
     match shape::of_file(doc, item) {
         Ok(Some((s, _))) => known_launch(doc, &s),
-        _ => analysis::KernelLaunch {
-            block: shape::block_of(doc, item),
-            most_threads: item.launch_bounds,
-            limits: limits(doc),
-            ..Default::default()
-        },
+        _ => {
+            let (block, list) = shape::block_of(doc, item).unzip();
+            analysis::KernelLaunch {
+                block,
+                most_threads: item.launch_bounds,
+                limits: limits(doc),
+                taken: list.unwrap_or_default().iter().map(|t| (t.name.clone(), t.value)).collect(),
+                ..Default::default()
+            }
+        }
     }
 }
 
@@ -555,6 +561,7 @@ fn known_launch(doc: &Doc, s: &Shape) -> analysis::KernelLaunch {
         elements: s.elements.iter().map(|(n, e)| (n.as_str().into(), *e)).collect(),
         shared_bytes: Some(s.shared_bytes),
         limits: limits(doc),
+        taken: s.taken.iter().map(|t| (t.name.clone(), t.value)).collect(),
     }
 }
 

@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use analysis::{
     AccessFact, AnyShape, KernelFacts, KernelLaunch, Pattern, RaceObstacle, RaceSide, RaceVerdict,
-    RaceWitness, Reach, Requests, Touch,
+    RaceWitness, Reach, Requests, TakenAs, Touch,
 };
 use base::Span;
 
-use super::thread_words;
+use super::shape::Taken;
+use super::{shape, thread_words};
 use crate::Doc;
 
 /// Where a term of a function stands in the document; that of the kernel's name where it stands elsewhere.
@@ -68,9 +69,13 @@ pub(crate) fn touches(w: &RaceWitness, s: &RaceSide) -> &'static str {
     }
 }
 
-/// ` (2 blocks of 64 threads, n = 100)`
-pub(crate) fn launch_words(launch: &KernelLaunch) -> String {
+/// `2 blocks of 64 threads, n = 100`, and what was taken for it.
+pub(crate) fn launch_words(doc: &Doc, kernel: &front::Item, launch: &KernelLaunch) -> String {
     let (Some(grid), Some(block)) = (launch.grid, launch.block) else { return String::new() };
+    let taken = match (launch.taken.is_empty(), shape::of_file(doc, kernel)) {
+        (false, Ok(Some((s, _)))) => taken_words(doc, &s.taken),
+        _ => String::new(),
+    };
     let product = |e: [u32; 3]| match e {
         [x, 1, 1] => x.to_string(),
         [x, y, 1] => format!("{x} by {y}"),
@@ -78,7 +83,33 @@ pub(crate) fn launch_words(launch: &KernelLaunch) -> String {
     };
     let values: Vec<String> = launch.values.iter().map(|(n, v)| format!(", `{n}` = {v}")).collect();
     let blocks = if grid == [1, 1, 1] { "block" } else { "blocks" };
-    format!("{} {blocks} of {} threads{}", product(grid), product(block), values.concat())
+    let threads = if block == [1, 1, 1] { "thread" } else { "threads" };
+    format!("{} {blocks} of {} {threads}{}{taken}", product(grid), product(block), values.concat())
+}
+
+/// ` (for the default `n` = 1048576, line 12)`; nothing was taken: nothing.
+pub(crate) fn taken_words(doc: &Doc, taken: &[Taken]) -> String {
+    let all: Vec<String> = taken.iter().map(|t| taken_word(doc, t)).collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!(" (for {})", all.join(", ")),
+    }
+}
+
+/// ``the default `n` = 1048576, line 12``
+pub(crate) fn taken_word(doc: &Doc, t: &Taken) -> String {
+    let place = t.at.map(|s| format!(", line {}", line(doc, s))).unwrap_or_default();
+    let name = match &*t.name {
+        "" => String::new(),
+        n => format!(" `{n}` ="),
+    };
+    match t.why {
+        TakenAs::Default => format!("the default{name} {}{place}", t.value),
+        TakenAs::OneOf => {
+            format!("{} {}, one of several{place}", name.trim_start(), t.value).trim_start().to_owned()
+        }
+        TakenAs::Device => format!("devices with{name} {}{place}", t.value),
+    }
 }
 
 /// What is taken for granted of blocks where no launch is known: behind *with*.
@@ -92,8 +123,27 @@ pub fn assumed(a: analysis::Assumed) -> String {
     }
 }
 
-/// What an access asks for whatever the launch, as items of a list.
-pub(crate) fn any_shape(a: &AccessFact, any: &AnyShape, out: &mut String) {
+/// For which launches something holds that is said of all launches of such blocks: behind *with*. What the launch gives the kernel's
+/// parameters was believed, so it is told.
+pub(crate) fn wherever(
+    doc: &Doc,
+    kernel: &front::Item,
+    launch: &KernelLaunch,
+    a: analysis::Assumed,
+) -> String {
+    let known = launch_words(doc, kernel, launch);
+    match (known.is_empty(), launch.values.is_empty()) {
+        (false, _) => known,
+        (true, true) => format!("whatever launch of {}", assumed(a)),
+        (true, false) => {
+            let values: Vec<String> = launch.values.iter().map(|(n, v)| format!("`{n}` = {v}")).collect();
+            format!("whatever launch of {}, {}", assumed(a), values.join(", "))
+        }
+    }
+}
+
+/// What an access asks for whatever the launch, as items of a list. `with`: for which launches that is.
+pub(crate) fn any_shape(a: &AccessFact, any: &AnyShape, with: &str, out: &mut String) {
     let neighbours = match any.pattern {
         Pattern::Uniform => "all threads of a warp ask for the same place".to_owned(),
         Pattern::Coalesced => "the threads of a warp ask for neighbouring places".to_owned(),
@@ -104,10 +154,10 @@ pub(crate) fn any_shape(a: &AccessFact, any: &AnyShape, out: &mut String) {
         Pattern::Irregular => "the threads of a warp ask for places in no simple order".to_owned(),
         Pattern::Gather => "what memory holds decides which places the threads of a warp ask for".to_owned(),
     };
-    let what = match a.space {
-        term::Space::Global => "sectors of 32 bytes",
-        term::Space::Constant => "different addresses",
-        _ => "passes",
+    let (one, what) = match a.space {
+        term::Space::Global => ("sector of 32 bytes", "sectors of 32 bytes"),
+        term::Space::Constant => ("address", "different addresses"),
+        _ => ("pass", "passes"),
     };
     let between = |[least, most]: [u64; 2]| match least == most {
         true => least.to_string(),
@@ -117,12 +167,9 @@ pub(crate) fn any_shape(a: &AccessFact, any: &AnyShape, out: &mut String) {
         false => String::new(),
         true => format!("; one of all {} that may come here, {}", any.lanes, between(any.full)),
     };
-    let _ = write!(
-        out,
-        "\n- {neighbours}\n- a request takes {} {what}{full}: with whatever launch of {}",
-        between(any.cost),
-        assumed(any.assumed)
-    );
+    let what = if any.cost == [1, 1] { one } else { what };
+    let _ =
+        write!(out, "\n- {neighbours}\n- a request takes {} {what}{full}: with {with}", between(any.cost));
 }
 
 /// A block by its extents: `64 by 1` are not any 64 threads.
@@ -135,13 +182,35 @@ fn extents(e: [u32; 3]) -> String {
 
 /// For which launches something is proved.
 pub(crate) fn shapes(s: &analysis::Shapes) -> String {
-    let axes = match s.axes {
+    let words = |n| match n {
         1 => "one dimension",
         2 => "two dimensions",
         _ => "three dimensions",
     };
-    let blocks = s.block.map(|b| format!(" with blocks of {} threads", extents(b))).unwrap_or_default();
+    let axes = match s.axes == s.block_axes {
+        true => words(s.axes).to_owned(),
+        false => format!("blocks of {} in a grid of {}", words(s.axes), words(s.block_axes)),
+    };
+    let suggests = if s.suggested { ", which a shared array suggests" } else { "" };
+    let blocks =
+        s.block.map(|b| format!(" with blocks of {} threads{suggests}", extents(b))).unwrap_or_default();
     format!("every launch of {axes}{blocks}, as long as no index passes 2147483647")
+}
+
+/// What a proof of freedom from races asks for besides its launch: behind *whatever memory holds*.
+pub(crate) fn conditions(facts: &KernelFacts) -> String {
+    let RaceVerdict::Free { positive, shapes, .. } = &facts.races else { return String::new() };
+    let mut out = String::new();
+    if let Some(s) = shapes.as_ref().filter(|s| s.suggested) {
+        let blocks = s.block.map(extents).unwrap_or_default();
+        let _ = write!(out, ", with blocks of {blocks} threads, which a shared array suggests");
+    }
+    if !positive.is_empty() {
+        let names: Vec<String> = positive.iter().map(|n| format!("`{n}`")).collect();
+        let verb = if names.len() == 1 { "is" } else { "are" };
+        let _ = write!(out, ", where {} {verb} 1 at least", names.join(", "));
+    }
+    out
 }
 
 /// The verdict by the contract's name, and what stands against a better one.
@@ -158,10 +227,6 @@ pub(crate) fn verdict(
         RaceVerdict::Unknown(why) => {
             let why = match why {
                 RaceObstacle::Kernel(k) => obstacle(k, own),
-                RaceObstacle::OtherBlocks(s) => {
-                    let blocks = s.block.map(extents).unwrap_or_default();
-                    format!("proved for blocks of {blocks} threads, which a shared array suggests, and not for others")
-                }
                 RaceObstacle::OutOfRange(f, t) => {
                     format!("the access on line {} falls outside of its array", at(f, *t))
                 }
@@ -199,7 +264,7 @@ fn obstacle(k: &analysis::KernelObstacle, line: impl Fn(term::TermId) -> u32) ->
         Value(t) => format!("what line {} touches is not known", line(*t)),
         Structure(t) => format!("what stands on line {} is not followed", line(*t)),
         NotFound => "no two threads were found".to_owned(),
-        NoLaunch => "nothing says how the kernel is launched".to_owned(),
+        NoLaunch => "how the kernel is launched is not known".to_owned(),
         TooLarge => "the launch is too large to look at thread by thread".to_owned(),
         Budget => "the analysis stopped at its limit of counted steps while it compared the kernel's threads; saving the file gives it a larger one".to_owned(),
     }

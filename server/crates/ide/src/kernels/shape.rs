@@ -1,13 +1,15 @@
 //! With which launch a kernel is looked at: asked for, written in a comment before it, or found where the file launches it.
 //!
-//! Deliberately absent: guesses. A kernel whose launch nobody says is not run.
+//! A value that the host's text only begins with, or one of several it goes through, makes a launch too; it is told with all that is
+//! said of it ([`Taken`]). Deliberately absent: guesses. A kernel whose launch nobody says is not run.
 
 use std::sync::Arc;
 
-use analysis::{launch_extents, launch_value};
+use analysis::{launch_extents, launch_value, TakenAs};
 use base::Span;
 use term::{Body, Op};
 
+use super::GivenLaunch;
 use crate::Doc;
 
 /// `<<<grid, block, shared>>>`, and what the kernel is given.
@@ -21,6 +23,18 @@ pub struct Shape {
     pub values: Vec<(String, String)>,
     /// Elements of arrays, by parameter name.
     pub elements: Vec<(String, u64)>,
+    /// Values that were taken for it where the text leaves others open.
+    pub taken: Vec<Taken>,
+}
+
+/// A value that was taken: what it is called, what it is, where the text gives it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Taken {
+    pub name: Arc<str>,
+    pub value: i64,
+    pub why: TakenAs,
+    /// `None`: in another file.
+    pub at: Option<Span>,
 }
 
 /// Who says so.
@@ -107,11 +121,41 @@ pub(crate) fn of_file(doc: &Doc, item: &front::Item) -> Result<Option<(Shape, Or
             }
         }
     }
-    let known = doc.launches(&item.name).find_map(|(host, t)| {
-        let span = host.body.span(t).shifted(host.span.start);
-        Some((of_launch(&host.body, t, item)?, Origin::Launch(span)))
-    });
-    Ok(known)
+    // one that the text fixes says more than one with values that were taken
+    let all = doc.given(&item.name);
+    let whole = |g: &&GivenLaunch| {
+        let g = &g.given;
+        let fits = g.block.is_some_and(|b| super::limits(doc).fits_block(b));
+        g.grid.is_some() && fits && g.shared_bytes.is_some()
+    };
+    let known = all.iter().filter(whole).min_by_key(|g| g.given.taken.len());
+    Ok(known.and_then(|g| Some((of_given(doc, item, g)?, Origin::Launch(g.at)))))
+}
+
+/// What a launch says whose grid and block are known.
+fn of_given(doc: &Doc, item: &front::Item, g: &GivenLaunch) -> Option<Shape> {
+    let given = &g.given;
+    let values = parameters(&item.body).zip(&given.values);
+    let values = values.filter_map(|(name, v)| Some((name.to_string(), (*v)?.to_string())));
+    Some(Shape {
+        grid: given.grid?,
+        block: given.block?,
+        shared_bytes: given.shared_bytes?,
+        values: values.collect(),
+        elements: Vec::new(),
+        taken: taken(doc, g),
+    })
+}
+
+/// What was taken for a launch, with its places.
+pub(super) fn taken(doc: &Doc, g: &GivenLaunch) -> Vec<Taken> {
+    let one = |t: &analysis::Taken| {
+        let all = doc.unit().items.iter().chain(&doc.unit().lenders);
+        let item = all.into_iter().find(|i| i.body.name == t.function);
+        let at = item.map(|i| i.body.span(t.term).shifted(i.span.start));
+        Taken { name: t.name.clone(), value: t.value, why: t.why, at }
+    };
+    g.given.taken.iter().map(one).collect()
 }
 
 /// What a launch says.
@@ -136,14 +180,15 @@ pub(super) fn all_of(doc: &Doc, item: &front::Item) -> Vec<Option<Shape>> {
     doc.launches(&item.name).map(|(host, t)| of_launch(&host.body, t, item)).collect()
 }
 
-/// The block with which the file launches the kernel everywhere, where the grid is not known.
-pub(super) fn block_of(doc: &Doc, item: &front::Item) -> Option<[u32; 3]> {
-    let mut all = doc.launches(&item.name).map(|(host, t)| {
-        let block = *host.body.args(t).get(2)?;
-        launch_extents(&host.body, block)
-    });
-    let first = all.next()??;
-    all.all(|b| b == Some(first)).then_some(first)
+/// The block with which the file launches the kernel everywhere, where the grid is not known; what was taken for it is beside it.
+pub(super) fn block_of(doc: &Doc, item: &front::Item) -> Option<([u32; 3], Vec<Taken>)> {
+    let all = doc.given(&item.name);
+    let first = all.first()?;
+    let block = first.given.block?;
+    let same = all.iter().all(|g| g.given.block == Some(block));
+    // what only the grid or the arguments took is not taken for the block
+    let list = if first.given.block_taken == 0 { Vec::new() } else { taken(doc, first) };
+    same.then_some((block, list.into_iter().take(first.given.block_taken).collect()))
 }
 
 fn parameters(body: &Body) -> impl Iterator<Item = Arc<str>> + '_ {

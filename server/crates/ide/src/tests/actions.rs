@@ -53,6 +53,21 @@ const CLEAR: &str = "void f(int n, float *a) {\n    f$0or (int i = 0; i < n; i++
 const MARKED: &str =
     "void f(int n, float *a) {\n    // warpwright: offload(k)\n    f$0or (int i = 0; i < n; i++)\n        a[i] = 0;\n}\n";
 
+/// The blanks before a loop belong to it, as its lens above them does.
+#[test]
+fn the_blanks_before_a_loop_are_on_it() {
+    let ids = |at: &str| -> Vec<String> {
+        let code = "int g(void);\nvoid f(int n, float *a) {\n    while (g()) {\n        for (int i = 0; i < n; i++)\n            a[i] = 0;\n    }\n}\n";
+        let doc = open(code);
+        let at = code.find(at).expect("a place") as u32;
+        let all = actions(&crate::Ask::thorough(&doc), &full(&doc), Span { start: at, end: at });
+        all.iter().map(|a| a.id.to_string()).collect()
+    };
+    assert_eq!(ids("        for"), ids("for"));
+    assert!(ids("        for").contains(&"offload:f#1".to_owned()), "{:?}", ids("        for"));
+    assert!(!ids("    while").contains(&"offload:f#1".to_owned()));
+}
+
 #[test]
 fn offered_on_a_parallel_loop() {
     check_offered(
@@ -283,9 +298,10 @@ fn explain() {
             It is neither proved that the iterations are independent nor that two of them depend on each other. The message names the
             construct that stopped the analysis and its line.
 
-            Nothing is said unasked of a loop that prints or reads input, fills an array with numbers, looks for something, goes through text, or is too small
-            for a launch ever to pay. Hover, actions and reports answer for it all the same; a mark or a promise, or a level of your own for this code in
-            `warpwright.levels`, has it told like any other.
+            Nothing is said unasked of a loop that prints or reads input, asks the clock, makes or frees memory, fills an array with numbers, looks for something or
+            checks it, goes through text, comes out of a macro, rests on a header that was not found (`missing-header` says that once), stands on the host's side of a
+            CUDA file, where no offload starts, or is too small for a launch ever to pay. Hover, actions and reports answer for it all the same; a mark or a promise, or
+            a level of your own for this code in `warpwright.levels`, has it told like any other.
 
             ## Why it matters
 

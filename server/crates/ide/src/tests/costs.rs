@@ -364,3 +364,17 @@ fn lists_of_actions_take_few_steps_at_every_loop() {
         crate::rules::offers_within(&ask, &findings, &set, |_| true, doc.text().span(), &ask.budget(10));
     assert!(none.is_empty());
 }
+
+/// A function that calls itself more than once: what it costs is not known, and asking ends.
+#[test]
+fn the_cost_of_functions_that_call_themselves_is_asked_once() {
+    let text = "static void spread(const float *a, int *seen, int y, int x)\n{\n    int k = y * 19 + x;\n    if (k < 0 || k >= 361 || seen[k] || a[k] > 0)\n        return;\n    seen[k] = 1;\n    spread(a, seen, y + 1, x);\n    spread(a, seen, y - 1, x);\n    spread(a, seen, y, x + 1);\n    spread(a, seen, y, x - 1);\n}\nvoid all(const float *a, int seen[361])\n{\n    for (int y = 0; y < 19; y++)\n        for (int x = 0; x < 19; x++)\n            spread(a, seen, y, x);\n}\nstatic int deep(int n) { return n < 2 ? n : deep(n - 1) + deep(n - 2) + deep(n - 3); }\nvoid numbers(int n, int *out)\n{\n    for (int i = 0; i < n; i++)\n        out[i] = deep(i);\n}\n";
+    let doc = open(text);
+    let ask = Ask::new(&doc, &Memo::new(), Tier::Full, &CancelToken::new());
+    let findings = asked(&ask);
+    for l in &findings.loops {
+        let view = findings.view(&ask, l.item).expect("a function with a loop");
+        assert_eq!(crate::cost::operations(&view, view.of(l.id).term), None);
+    }
+    assert_eq!(findings.loops.len(), 3);
+}

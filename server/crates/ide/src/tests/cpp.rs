@@ -188,7 +188,7 @@ void copies(double *a, int n)
         15: sequential
         17: sequential
         25: reduction
-        28: not read: the function's header has an error
+        28: not read: the function's header could not be read
         39: unknown
         46: unknown
     "#]]

@@ -77,7 +77,7 @@ fn branches_say_who_goes_where() {
         &[
             "**Condition**: divergent",
             "1 of 4 decisions of warps are divergent",
-            "4 of 32 active lanes: 1 times",
+            "4 of 32 active lanes: 1 time",
             "25 of 32 threads of a warp are active",
             "smsp__sass_branch_targets_threads_divergent",
         ],

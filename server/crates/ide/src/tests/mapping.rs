@@ -56,6 +56,7 @@ fn compare(code: &str, line: u32, values: &[(&str, i128)], done: &mut Compared) 
             values => values.iter().map(|(n, v)| ((*n).to_owned(), v.to_string())).collect(),
         },
         elements: Vec::new(),
+        taken: Vec::new(),
     };
     let options =
         SimulateOptions { launches: vec![(kernel.name.clone(), shape)], ..SimulateOptions::default() };
@@ -238,14 +239,14 @@ fn what_is_said_beside_the_loop_and_on_hover() {
     "#]]
     .assert_eq(&said(TRANSPOSE, "for (int i"));
     expect![[r#"
-        parallel, 1 branch diverges
+        parallel, 1 branch may diverge
           - coalesced: `out[i * m + j]`, `in[i * m + j - 1]`, `in[i * m + j + 1]` and `in[(i - 1) * m + j]`, 8 to 9 sectors of 32 B a request (ideal 8)
           - `if` on line 4: lanes may diverge
           - 1 branch is uniform across each warp
         - sectors of one request of every access: at most 54 with `j` along the lanes, at most 192 with `i`
     "#]].assert_eq(&said(STENCIL, "for (int i"));
     expect![[r#"
-        parallel, 5 of 9 accesses strided, 2 branches diverge
+        parallel, 5 of 9 accesses strided, 2 branches may diverge
           - strided: `p[i].x`, `p[i].y`, `p[i].z` and `p[i].m`, lanes 16 B apart, 16 to 17 sectors of 32 B a request (ideal 4)
           - strided: `k[3 * i]`, lanes 6 B apart, 6 sectors of 32 B a request (ideal 2)
           - coalesced: `k[i]`, 2 sectors of 32 B a request (ideal 2)

@@ -13,6 +13,7 @@ mod kernel_repairs;
 mod kernel_rules;
 mod kernels;
 mod ladders;
+mod launches;
 mod lints;
 mod mapping;
 mod memory;

@@ -6,8 +6,8 @@ use expect_test::expect;
 use super::{full, open};
 use crate::kernels::{parse_shape, simulate_kernels, SimulateOptions};
 use crate::{
-    actions, apply_rules, check, offload_optimized, resolve, Ask, Doc, Language, Offloaded, Options, Outcome,
-    Refused, Resolved, RuleSet, RuleTarget, Settings, Target, Which,
+    actions, apply_rules, check, offload_optimized, resolve, ActionId, Ask, Doc, Language, Offloaded,
+    Options, Outcome, Refused, Resolved, RuleSet, RuleTarget, Settings, Target, Which,
 };
 
 /// The first loop of a program, offloaded and optimised: how, and the kernel's file. What comes back was run beside the loop.
@@ -257,14 +257,22 @@ float f(void) {
     assert_eq!(ours.idle, blocks * (threads / 2 + threads * 3 / 4 + threads - 32));
 }
 
-/// What pages have nothing to say to is refused with the reason.
+/// The bound lies in a structure, whose size the host's side tests: inputs that are made up meet that.
 #[test]
-fn other_loops_are_told_why_not() {
-    let why = |code: &str| optimized(code).expect_err("no page optimises it");
-    expect![[r#"No page optimises this kernel, because it is neither a sum of one loop nor two loops whose iterations are threads. "Offload to GPU" offloads it."#]].assert_eq(&why(
-        "void f(int n, float *restrict a) {\n    for (int i = 0; i < n; i++)\n        a[i] = 1;\n}\n",
-    ));
-    let transposed = "
+fn sums_over_members_are_optimised() {
+    let code = "typedef struct boxes { int count; int *atoms; } boxes;
+int f(boxes *s) {
+    int n = 0;
+    for (int i = 0; i < s->count; i++)
+        n += s->atoms[i];
+    return n;
+}
+";
+    assert_eq!(steps(code), "reduction-last-warp reduction-shuffle reduction-last-block");
+}
+
+/// No page takes the product with the second matrix transposed.
+const TRANSPOSED: &str = "
 float a[16 * 16], b[16 * 16], c[16 * 16];
 void f(void) {
     for (int i = 0; i < 16; i++)
@@ -276,7 +284,38 @@ void f(void) {
         }
 }
 ";
-    expect![[r#"No page optimises this kernel. The page product-tile is not applied: product-tile: The condition of rule kernel is not proved: `j*16+k` is not `k*$broad+j` for any numbers. "Offload to GPU" offloads it."#]].assert_eq(&why(transposed));
+
+/// Who chose the action gets a kernel in any case: one that no page optimises in the end as it is, and why is said.
+#[test]
+fn the_action_ends_in_a_kernel() {
+    let doc = open(TRANSPOSED);
+    let ask = Ask::thorough(&doc);
+    let findings = full(&doc);
+    let made = |id: &str| match resolve(&ask, &findings, &ActionId::parse(id).expect("an id")) {
+        Ok(Resolved::Edit(edit)) => edit,
+        other => panic!("{other:?}"),
+    };
+    let (edit, plain) = (made("optimize:f#0"), made("offload:f#0"));
+    assert_eq!(edit.edits, plain.edits);
+    expect!["The kernel of the loop on line 4 is not optimised. No page optimises this kernel. The page product-tile is not applied: product-tile: The condition of rule kernel is not proved: `j*16+k` is not `k*$broad+j` for any numbers."].assert_eq(&edit.told.join(" "));
+    let [(text, plain)] = [(&edit.create[0].text, &plain.create[0].text)];
+    let (head, rest) = text.split_once("*/").expect("a comment");
+    assert!(
+        head.contains("not optimized: No page optimises this kernel.")
+            && !head.contains("\"Offload to GPU\""),
+        "{head}"
+    );
+    assert_eq!(plain.split_once("*/").map(|p| p.1), Some(rest));
+}
+
+/// What pages have nothing to say to is refused with the reason.
+#[test]
+fn other_loops_are_told_why_not() {
+    let why = |code: &str| optimized(code).expect_err("no page optimises it");
+    expect![[r#"No page optimises this kernel, because it is neither a sum of one loop nor two loops whose iterations are threads. "Offload to GPU" offloads it."#]].assert_eq(&why(
+        "void f(int n, float *restrict a) {\n    for (int i = 0; i < n; i++)\n        a[i] = 1;\n}\n",
+    ));
+    expect![[r#"No page optimises this kernel. The page product-tile is not applied: product-tile: The condition of rule kernel is not proved: `j*16+k` is not `k*$broad+j` for any numbers. "Offload to GPU" offloads it."#]].assert_eq(&why(TRANSPOSED));
     expect![[r#"No page optimises this kernel, because what its threads have in common is no sum. "Offload to GPU" offloads it."#]].assert_eq(&why(
         "float f(int n, const float *a) {\n    float m = 0;\n    for (int i = 0; i < n; i++)\n        if (a[i] > m) m = a[i];\n    return m;\n}\n",
     ));
@@ -352,4 +391,25 @@ fn the_action_is_offered_where_a_page_matches() {
         "{}",
         edit.create[0].text
     );
+}
+
+/// A list that was called off is nothing to go by: whoever asks again is told of the pages.
+#[test]
+fn what_was_called_off_is_not_remembered_as_nothing() {
+    let doc = open("float f(int n, const float *a) {\n    float s = 0;\n    for (int i = 0; i < n; i++)\n        s += a[i];\n    return s;\n}\n");
+    let ask = Ask::thorough(&doc);
+    let findings = full(&doc);
+    let key = &findings.loops[0].key.to_string();
+    let is_listed = |ask: &Ask| {
+        let all = actions(ask, &findings, findings.loops[0].header);
+        all.iter().any(|a| a.id.to_string() == format!("optimize:{key}"))
+    };
+    // the plan is known, and then the list is called off
+    let view = findings.view(&ask, findings.loops[0].item).expect("a function");
+    assert!(view.known_plan(findings.loops[0].id).is_some());
+    let called_off = base::CancelToken::new();
+    called_off.cancel();
+    let late = Ask { cancel: called_off, ..ask.clone() };
+    assert!(!is_listed(&late));
+    assert!(is_listed(&ask));
 }

@@ -157,3 +157,72 @@ fn a_hover_is_short_and_counts_conditions_once() {
     let all = lines(cells);
     assert!(all.iter().all(|l| !l.contains('\\')), "{all:#?}");
 }
+
+#[test]
+fn loops_that_set_up_take_the_time_or_check() {
+    silent("    double **rows = malloc(n * sizeof *rows);\n    for (int i = 0; i < n; i++)\n        rows[i] = (double *)malloc(n * sizeof **rows);");
+    silent("    for (int i = 0; i < n; i++)\n        a[i] = rand() % 100;");
+    let timed = "#include <time.h>\nvoid step(double *);\nvoid f(int n, double *a)\n{\n    for (int i = 0; i < n; i++) {\n        clock_t t = clock();\n        step(a);\n        a[i] = clock() - t;\n    }\n}\n";
+    assert_eq!(findings(timed), []);
+    let checked = "#include <assert.h>\nvoid f(int n, const int *a, const int *b)\n{\n    for (int i = 0; i < n; i++)\n        assert(a[i] == 2 * b[i]);\n}\n";
+    assert_eq!(findings(checked), []);
+    // random numbers that are used are computing
+    told("    for (int i = 0; i < n; i++)\n        a[i] = b[i] + rand() % 100;", "unknown-loop");
+}
+
+#[test]
+fn loops_of_macros_and_of_missing_headers() {
+    let made = "#define COPY for (int i = 0; i < n; i++) a[i] = b[i];\nvoid f(int n, double *restrict a, double *restrict b)\n{\n    COPY\n}\n";
+    assert_eq!(findings(made), []);
+    let missing = "#include \"nowhere.h\"\nvoid f(thing *t, int n)\n{\n    for (int i = 0; i < n; i++) t->a[i] = t->b[i];\n    for (int i = 0; i < n; i++) t->a[i] *= 2;\n}\n";
+    assert_eq!(findings(missing), [(1, "missing-header")]);
+}
+
+/// Codes of the findings of a CUDA document, with their lines and words.
+fn of_cuda(code: &str) -> Vec<(u32, &'static str, String)> {
+    let doc = open_cuda(code);
+    let line = |d: &crate::Diagnostic| doc.lines().line_of(d.span.start) + 1;
+    full(&doc).diagnostics.iter().map(|d| (line(d), d.code, d.message.to_string())).collect()
+}
+
+#[test]
+fn the_host_of_kernels_is_not_spoken_of() {
+    let code = "template <class T> struct List { void go(T t) { for (int i = 0; i < 9; i++) t.x(i); } };\nvoid f(int n, float *restrict a, const float *restrict b) {\n    for (int i = 0; i < n; i++) a[i] = b[i];\n    for (int i = 0; i < n; i++) a[i] = other(b, i);\n}\n";
+    assert_eq!(of_cuda(code), []);
+    let (doc, ask) = (open_cuda(code), Ask::thorough(&open_cuda(code)));
+    let found = full(&doc);
+    // whoever asks is answered
+    assert!(hover(&ask, &found, code.find("for (int i = 0; i < n").unwrap_or_default() as u32).is_some());
+}
+
+#[test]
+fn one_stride_is_told_once() {
+    let code = "__global__ void f(const float *__restrict__ in, float *out, int C) {\n    int t = blockIdx.x * blockDim.x + threadIdx.x;\n    const float *x = in + t * C;\n    float m = 0, v = 0;\n    for (int i = 0; i < C; i++)\n        m += x[i];\n    for (int i = 0; i < C; i++)\n        v += (x[i] - m) * m;\n    out[t] = v;\n}\n";
+    let all: Vec<_> = of_cuda(code).into_iter().filter(|f| f.1 == "strided-access").collect();
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert!(all[0].2.ends_with("Places as far apart are touched on line 8."), "{all:?}");
+}
+
+#[test]
+fn loads_of_a_loop_by_the_grid_need_no_restrict() {
+    let code = |step: &str| {
+        format!("__global__ void f(float *out, const float *in, int n) {{\n    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += {step})\n        out[i] = in[i];\n}}\n")
+    };
+    let has = |step: &str| of_cuda(&code(step)).iter().any(|f| f.1 == "missing-restrict");
+    assert!(!has("blockDim.x * gridDim.x") && has("1"));
+}
+
+#[test]
+fn one_thread_with_nothing_to_divide_is_left_alone() {
+    let code =
+        "__global__ void once(int *a) {\n    *a = 1;\n}\nvoid go(int *a) {\n    once<<<1, 1>>>(a);\n}\n";
+    assert!(of_cuda(code).iter().all(|f| f.1 != "block-size"));
+}
+
+#[test]
+fn loops_of_few_rounds_and_along_links() {
+    let few = "void send(int, double *);\nvoid f(double *a)\n{\n    for (int i = 0; i < 6; i++)\n        send(i, a);\n}\n";
+    assert_eq!(findings(few), []);
+    let links = "struct node { double v; struct node *next; };\nvoid f(struct node *n, double *a)\n{\n    int k = 0;\n    while (n) {\n        a[k++] = n->v;\n        n = n->next;\n    }\n}\n";
+    assert_eq!(findings(links), []);
+}

@@ -201,7 +201,7 @@ impl Uses {
                 lengths(body, body.symbols[s].ty, &mut queue);
                 let storage = body.symbols[s].storage;
                 if inside.contains(&s)
-                    || !matches!(storage, Storage::Param(_) | Storage::Local | Storage::StaticLocal)
+                    || !matches!(storage, Storage::Param(_) | Storage::Local | Storage::StaticLocal { .. })
                 {
                     continue;
                 }
@@ -254,7 +254,7 @@ fn declaration(body: &Body, s: SymbolId) -> Option<TermId> {
 fn is_set_once(body: &Body, s: SymbolId) -> bool {
     let symbol = &body.symbols[s];
     let constant = body.types.quals(symbol.ty).is_const;
-    if !(symbol.storage == Storage::Local || symbol.storage == Storage::StaticLocal && constant) {
+    if !(symbol.storage == Storage::Local || symbol.storage.is_static_local() && constant) {
         return false;
     }
     let Some(declaration) = declaration(body, s) else { return false };
@@ -310,9 +310,7 @@ fn base_of(body: &Body, place: TermId) -> Option<SymbolId> {
 /// Numbers and pointers.
 fn is_scalar(body: &Body, symbol: &Symbol) -> bool {
     match body.types.kind(symbol.ty) {
-        TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. } => {
-            symbol.storage != Storage::StaticLocal
-        }
+        TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer { .. } => !symbol.storage.is_static_local(),
         _ => false,
     }
 }

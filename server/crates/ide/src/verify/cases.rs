@@ -1,12 +1,11 @@
 //! One loop's inputs, one after the other: which are tried, what is made of those that the original does not take, and when it
 //! is enough. Deliberately absent: how inputs are made (`inputs.rs`), how two runs are compared (`sides.rs`).
 
-use std::sync::Arc;
-
 use base::{Budget, CancelToken};
 use simulate::{FaultKind, Program};
 
 use super::effort::{of_bytes, Share};
+use super::phrases::{ask_for, or_none, stood_in_words};
 use super::rounding::Sums;
 use super::sides::Sides;
 use super::transfers::{Places, Written};
@@ -15,7 +14,7 @@ use super::{
     VerifyOptions, GENTLE_SIZES, SIZES,
 };
 use crate::function_view::FunctionView;
-use crate::limits::verify_cases::{ALL_RUNS, ENOUGH, GENTLE};
+use crate::limits::verify_cases::{ALL_RUNS, APART, ENOUGH, GENTLE};
 use crate::lints::is_parallel;
 use crate::plans::OffloadSite;
 use crate::region_plan::with_region;
@@ -405,37 +404,6 @@ fn not_run(sides: &Sides<'_>, cases: &[VerifyCase]) -> Option<String> {
     (!is_wrong).then(|| format!("The rewritten code was not run: {what}. Please report this loop."))
 }
 
-/// A name or expression that can be given with `--given`, quoted where a shell wants that.
-fn ask_for(names: &[String]) -> String {
-    match names.first() {
-        Some(n) if n.contains('(') => format!("'{n}=16'"),
-        Some(n) => format!("{n}=16"),
-        None => String::new(),
-    }
-}
-
-/// A list of which the end may be left out.
-fn some_of(names: &[String]) -> String {
-    const SHOWN: usize = 6;
-    match names.len() {
-        n if n > SHOWN => format!("{} and {} more", names[..SHOWN].join(", "), n - SHOWN),
-        _ => names.join(", "),
-    }
-}
-
-/// What stood in for functions, in words; nothing where nothing did.
-fn stood_in_words(names: &[Arc<str>]) -> String {
-    let names: Vec<String> =
-        names.iter().filter(|n| !Program::is_ending(n)).map(|n| format!("`{n}`")).collect();
-    match names.is_empty() {
-        true => String::new(),
-        false => format!(
-            "Functions whose bodies are not known were stood in for by ones that do nothing and give made-up values: {}.",
-            some_of(&names)
-        ),
-    }
-}
-
 /// What was tried of one loop.
 struct Tried<'a, 'c> {
     doc: &'a Doc,
@@ -473,7 +441,7 @@ impl Tried<'_, '_> {
             let k = case as usize;
             let choice = inputs::Choice {
                 size: SIZES[k % SIZES.len()],
-                equal: k % 3 != 2,
+                sizes: if k % 3 == 2 { inputs::Sizes::Near } else { inputs::Sizes::Equal },
                 overlap: may_overlap && k % 4 == 3,
                 ..self.choice(case)
             };
@@ -484,6 +452,32 @@ impl Tried<'_, '_> {
             // of a program without sizes one input is as large as another
             let is_too_much = self.failed.as_deref().is_some_and(is_too_much);
             if is_too_much && self.cases.is_empty() && sides.signature.sizes().is_empty() {
+                break;
+            }
+        }
+        self.apart(sides, collector)
+    }
+
+    /// Where a kernel seldom ran, sizes that lie further apart: hosts test that the parts of a row fit it.
+    fn apart(
+        &mut self,
+        sides: &Sides<'_>,
+        mut collector: Option<&mut native::Collector<'_>>,
+    ) -> Result<(), String> {
+        let (first, ran) = (self.options.cases.max(1), self.cases.len());
+        let has_sizes = sides.signature.sizes().len() > 1;
+        for case in (first..first + APART).filter(|_| ran > 0 && has_sizes) {
+            let launched = self.cases.iter().filter(|c| c.counted.launches > 0).count();
+            if launched >= ENOUGH.min(ran.div_ceil(2)) || self.cases.iter().any(|c| c.difference.is_some()) {
+                break;
+            }
+            let choice = inputs::Choice {
+                size: [17, 9, 40][case as usize % 3],
+                sizes: inputs::Sizes::Apart,
+                ..self.choice(case)
+            };
+            let collector = collector.as_deref_mut().filter(|_| self.doc.language().is_compiled_whole());
+            if !self.one(sides, choice, case, collector)? {
                 break;
             }
         }
@@ -500,7 +494,13 @@ impl Tried<'_, '_> {
             let k = case as usize;
             let choice = inputs::Choice {
                 size: GENTLE_SIZES[k % GENTLE_SIZES.len()],
-                equal: k % 5 != 4,
+                sizes: [
+                    inputs::Sizes::Equal,
+                    inputs::Sizes::Equal,
+                    inputs::Sizes::Apart,
+                    inputs::Sizes::Equal,
+                    inputs::Sizes::Near,
+                ][k % 5],
                 room: inputs::Room::SMALL,
                 held: [inputs::Held::Gentle, inputs::Held::Alike, inputs::Held::Any, inputs::Held::Alike]
                     [k % 4],
@@ -518,7 +518,7 @@ impl Tried<'_, '_> {
     fn choice(&self, case: u32) -> inputs::Choice {
         inputs::Choice {
             size: 0,
-            equal: true,
+            sizes: inputs::Sizes::Equal,
             overlap: false,
             seed: self.options.seed.wrapping_mul(0x9E37_79B9).wrapping_add(u64::from(case)),
             room: inputs::Room::WIDE,
@@ -585,12 +585,5 @@ impl Tried<'_, '_> {
             Err(_) => self.uncompared |= counted.launches > 0,
         }
         Ok(true)
-    }
-}
-
-fn or_none(names: &[String]) -> String {
-    match names.is_empty() {
-        true => "none".to_owned(),
-        false => names.join(", "),
     }
 }

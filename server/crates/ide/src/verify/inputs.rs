@@ -84,8 +84,8 @@ pub(super) struct Link {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice {
     pub size: u64,
-    /// Whether all sizes are equal.
-    pub equal: bool,
+    /// How the sizes lie to each other.
+    pub sizes: Sizes,
     /// Whether pointers that may overlap do.
     pub overlap: bool,
     pub seed: u64,
@@ -99,6 +99,17 @@ pub(super) struct Choice {
     pub held: Held,
     /// Whether limits of types, and numbers that behave like no other (NaN, infinities, -0.0, denormals), occur.
     pub awkward: bool,
+}
+
+/// How the sizes of one input lie to each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Sizes {
+    /// All are the size chosen.
+    Equal,
+    /// At most three apart.
+    Near,
+    /// Small ones beside large ones: a width is several times the number of its parts only so.
+    Apart,
 }
 
 /// What made-up memory holds, for programs that do not take everything.

@@ -9,6 +9,7 @@ mod fused;
 mod inputs;
 mod left;
 mod native;
+mod phrases;
 mod promised;
 mod rounding;
 mod runtime;
@@ -513,7 +514,7 @@ fn small_input(how: How, seed: u64, case: u32) -> inputs::Choice {
     let k = case as usize;
     inputs::Choice {
         size: SMALL[k % SMALL.len()],
-        equal: k % 3 != 2,
+        sizes: if k % 3 == 2 { inputs::Sizes::Near } else { inputs::Sizes::Equal },
         overlap: k % 4 == 3,
         seed: seed.wrapping_mul(0x9E37_79B9).wrapping_add(u64::from(case)),
         room: inputs::Room::SMALL,

@@ -39,7 +39,7 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             ("no-wrap", text, sentence)
         }
         ConditionKind::Bounds { access, length_term, length } => bounds(view, *access, *length_term, *length),
-        ConditionKind::InRow { access, stride } => in_row(view, *access, *stride),
+        ConditionKind::InRow { access, stride, from_zero } => in_row(view, *access, *stride, *from_zero),
         ConditionKind::Injective(term) => {
             let text = view.text(*term);
             let sentence = format!("no two elements of `{text}` that the loop reads are equal");
@@ -157,10 +157,21 @@ fn length_text(view: &FunctionView, term: TermId) -> String {
     }
 }
 
-fn in_row(view: &FunctionView, access: TermId, stride: TermId) -> (&'static str, String, String) {
+fn in_row(
+    view: &FunctionView,
+    access: TermId,
+    stride: TermId,
+    from_zero: bool,
+) -> (&'static str, String, String) {
     let (called, stride) = (callee(view, access), view.text(stride));
     let access = called.clone().map_or_else(|| view.text(access), |f| format!("{f}(…)"));
     let sentence = match access == stride {
+        same if !from_zero => {
+            let what = if called.is_some() { "the columns that" } else { "the columns in" };
+            let touched = if called.is_some() { " touches" } else { "" };
+            let row = if same { "a row has".to_owned() } else { format!("`{stride}`") };
+            format!("rows do not overlap: {what} `{access}`{touched} are no more than {row}")
+        }
         _ if called.is_some() => {
             format!("rows do not overlap: what `{access}` touches stays below `{stride}` in its row")
         }

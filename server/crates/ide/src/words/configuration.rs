@@ -21,7 +21,10 @@ pub(crate) fn configuration(choices: &[Choice]) -> Vec<String> {
         [] => {}
         [only] => out.push(format!("`{only}` from a folder around the file")),
         [first, rest @ ..] => {
-            out.push(format!("`{first}` and {} more headers from folders around the file", rest.len()));
+            out.push(format!(
+                "`{first}` and {} from folders around the file",
+                super::plural(rest.len(), "more header")
+            ));
         }
     }
     if let [first @ .., last] = open.as_slice() {
@@ -41,6 +44,8 @@ fn phrase(choice: &Choice) -> Option<String> {
         Taken::NotDefined => format!("`{name}` not defined"),
         Taken::Given(value) if &**value == "1" => format!("`{name}` defined"),
         Taken::Given(value) => format!("`{name}` = `{value}`"),
+        // nothing is missing without those that are known without their text
+        Taken::NotFound if crate::lints::is_known_header(name) => return None,
         Taken::NotFound => format!("`{name}` not found"),
         Taken::StandIn => format!("`{name}` not found and a text of Warpwright's own in its place"),
         Taken::TooMuch => format!("`{name}` not read, because headers are nested too deeply or too long"),

@@ -1,7 +1,7 @@
 //! Dependences in words: the two iterations, the cell they share, and what would remove it.
 
 use analysis::{Dependence, DependenceKind, LoopId, Param, Witness};
-use term::{Op, SymbolId, TermId};
+use term::{Op, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::function_view::FunctionView;
 
@@ -65,7 +65,7 @@ pub(crate) fn dependence(view: &FunctionView, d: &Dependence) -> String {
         Some(w) => format!(
             "iteration {} {first} {} on line {source_line}, iteration {} {second} it on line {sink_line}{} ({label})",
             iteration(view, &w.source, w.source_iteration),
-            cell(&name, w),
+            cell(view, d, w),
             iteration(view, &w.sink, w.sink_iteration),
             example(view, w),
         ),
@@ -82,7 +82,7 @@ pub(crate) fn dependence(view: &FunctionView, d: &Dependence) -> String {
 pub(crate) fn witness(view: &FunctionView, d: &Dependence) -> Option<String> {
     let w = d.witness.as_ref()?;
     let (first, second) = access_words(d.kind);
-    let cell = cell(&view.object(&d.object), w);
+    let cell = cell(view, d, w);
     Some(format!(
         "{} {first} {cell}, {} {second} {cell}{}",
         iteration(view, &w.source, w.source_iteration),
@@ -100,10 +100,33 @@ fn iteration(view: &FunctionView, indices: &[(SymbolId, i128)], number: i128) ->
     indices.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// `a[1][2]`; the name alone for a scalar.
-fn cell(name: &str, w: &Witness) -> String {
-    let mut text = name.to_owned();
-    for subscript in &w.cell {
+/// `a[1][2]`; the name alone for a scalar; of rows that the subscripts alone make, the row in words.
+fn cell(view: &FunctionView, d: &Dependence, w: &Witness) -> String {
+    let mut text = view.object(&d.object);
+    let types = &view.body().types;
+    let inner = |ty: &TypeId| match types.kind(*ty) {
+        TypeKind::Pointer { to, .. } => Some(*to),
+        TypeKind::Array { of, .. } => Some(*of),
+        _ => None,
+    };
+    // `p->n`
+    let is_pointer = matches!(types.kind(view.body().symbols[d.object.symbol].ty), TypeKind::Pointer { .. });
+    if is_pointer && d.object.fields.len() == 1 && w.cell[..] == [0] {
+        return text.replacen('.', "->", 1);
+    }
+    let levels = std::iter::successors(Some(view.body().symbols[d.object.symbol].ty), inner).count() - 1;
+    let of_rows = d.object.fields.is_empty() && w.cell.len() > levels && levels == 1;
+    let mut subscripts = &w.cell[..];
+    if of_rows {
+        while let ([0, rest @ ..], true) = (subscripts, subscripts.len() > 1) {
+            subscripts = rest;
+        }
+        if let ([rows @ .., last], true) = (subscripts, subscripts.len() > 1) {
+            let rows: Vec<String> = rows.iter().map(i128::to_string).collect();
+            return format!("element {last} of row {} of {text}", rows.join(", "));
+        }
+    }
+    for subscript in subscripts {
         // The rows of a table are named with the row left out.
         match text.find("[]") {
             Some(at) => text.insert_str(at + 1, &subscript.to_string()),
@@ -121,7 +144,12 @@ fn example(view: &FunctionView, w: &Witness) -> String {
         Param::Distance { from, to } => format!("{} - {}", view.text(*to), view.text(*from)),
         Param::Row(_) => "a subscript".to_owned(),
     };
-    let values: Vec<String> = w.params.iter().map(|(p, v)| format!("{}={v}", name(p))).collect();
+    let value = |(p, v): &(Param, i128)| match p.is_truth(view.body()) {
+        true if *v != 0 => name(p),
+        true => format!("not {}", name(p)),
+        false => format!("{}={v}", name(p)),
+    };
+    let values: Vec<String> = w.params.iter().map(value).collect();
     match values.is_empty() {
         true => String::new(),
         false => format!(", for {}", values.join(", ")),
@@ -137,7 +165,7 @@ pub(crate) fn example_sentence(view: &FunctionView, d: &Dependence) -> String {
     format!(
         "iteration {} {first} {} on line {}; iteration {} {second} it on line {}{given}",
         iteration(view, &w.source, w.source_iteration),
-        cell(&view.object(&d.object), w),
+        cell(view, d, w),
         view.line(d.source),
         iteration(view, &w.sink, w.sink_iteration),
         view.line(d.sink),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use analysis::{plain_name, Unlinked};
+use front::ItemKind;
 use term::{Op, Storage, TermId};
 
 use crate::function_view::{in_full, line_column, FunctionView};
@@ -10,8 +11,9 @@ use crate::function_view::{in_full, line_column, FunctionView};
 /// A function by name, with its place where that is another file: `` `axpy` of `blas.c` (line 12) ``.
 pub(crate) fn called(view: &FunctionView, name: &str) -> String {
     let plain = plain_name(name);
-    match view.doc.program().defined_in(name) {
-        Some(at) => format!("`{plain}` of `{}` (line {})", at.file, at.line),
+    let program = view.doc.program();
+    match program.defined_in(name) {
+        Some(at) => format!("`{plain}` of `{}` (line {})", program.seen_from_here(&at.file), at.line),
         None => format!("`{plain}`"),
     }
 }
@@ -42,13 +44,18 @@ pub(crate) fn why_unknown(view: &FunctionView, name: &str) -> String {
     let program = view.doc.program();
     let plain = plain_name(name);
     match program.unlinked(name) {
-        Some(why) => format!(": {}", unlinked(plain, why)),
+        Some(why) => format!(": {}", unlinked(plain, why, |file| program.seen_from_here(file))),
         None => match (program.searched(), program.defined_in(name)) {
             (_, Some(at)) => {
                 format!(
                     ": `{}` (line {}) defines it with another type than it is called with",
-                    at.file, at.line
+                    program.seen_from_here(&at.file),
+                    at.line
                 )
+            }
+            _ if calls_back(plain) => ": it calls the function that is handed to it".to_owned(),
+            (_, None) if not_known_here(view, plain).is_some() => {
+                not_known_here(view, plain).unwrap_or_default()
             }
             (Some(searched), None) if program.body(name).is_none() => {
                 format!(": it is defined in no file of {searched}")
@@ -58,18 +65,104 @@ pub(crate) fn why_unknown(view: &FunctionView, name: &str) -> String {
     }
 }
 
-fn unlinked(name: &str, why: &Unlinked) -> String {
+/// The function that a call names.
+pub(super) fn called_by_name<'v>(view: &FunctionView<'v>, call: TermId) -> Option<&'v str> {
+    let body = view.body();
+    let symbol = &body.symbols[body.callee(call)?];
+    matches!(symbol.storage, Storage::Function | Storage::Undeclared | Storage::Builtin)
+        .then_some(&*symbol.name)
+}
+
+/// Whether a call in a language with classes names a member of an object.
+pub(super) fn is_method(view: &FunctionView, call: TermId) -> bool {
+    let body = view.body();
+    let has_classes = !view.doc.language().offloads;
+    has_classes && body.args(call).first().is_some_and(|&f| matches!(body.op(f), Op::Member { .. }))
+}
+
+/// Whether it is one of the device's functions that read a texture.
+pub(super) fn reads_a_texture(view: &FunctionView, name: &str) -> bool {
+    !view.doc.language().offloads
+        && matches!(name, "tex1D" | "tex1Dfetch" | "tex2D" | "tex3D" | "tex1DLod" | "tex2DLod")
+}
+
+/// Whether it is the index of a loop, which the loop's header alone moves.
+fn is_index(view: &FunctionView, t: TermId) -> bool {
+    let body = view.body();
+    let Some(s) = body.as_symbol(t) else { return false };
+    let moves = |l: TermId| body.loop_parts(l).and_then(|parts| parts.step);
+    let steps = body.loops(body.root).filter_map(moves);
+    steps.into_iter().any(|step| body.walk(step).any(|x| body.as_symbol(x) == Some(s)))
+}
+
+/// A subscript, by its text and line: of a function that is called there, where all that the loop's own function shows of it is the call.
+pub(super) fn subscript(view: &FunctionView, t: TermId, line: u32) -> String {
+    match called_by_name(view, t) {
+        Some(name) => format!("a subscript in {}, called on line {line},", called(view, name)),
+        // an index is a sum, too: what the pointer before it is set to is none
+        None if is_index(view, t) => {
+            format!("the place with the subscript `{}` on line {line}", view.text(t))
+        }
+        // a number is a sum: what stands around it is not
+        None if view.body().as_int(t).is_some() => format!("a subscript on line {line}"),
+        None => format!("the subscript `{}` on line {line}", view.text(t)),
+    }
+}
+
+/// Whether it is a function of the C library that calls what it is handed.
+pub(super) fn calls_back(name: &str) -> bool {
+    matches!(plain_name(name), "qsort" | "bsearch" | "atexit" | "signal" | "qsort_r")
+}
+
+/// That the document defines a function itself, and what of that was not understood.
+fn not_known_here(view: &FunctionView, plain: &str) -> Option<String> {
+    let items = view.doc.unit().items.iter();
+    let item = items.filter(|i| i.kind == ItemKind::Function).find(|i| *i.name == *plain)?;
+    let why = match item.body.rejects().next() {
+        Some(rejected) => in_full(&rejected.reason),
+        None => {
+            let mut types = item.body.symbols.iter_ids().map(|(_, s)| s.ty);
+            let unknown = types.find_map(|ty| super::type_without_declaration(&item.body, ty))?;
+            format!("no declaration of the type `{unknown}` was found")
+        }
+    };
+    let line = line_column(view.doc, item.span.start).line;
+    Some(format!(": its definition on line {line} was not understood ({why})"))
+}
+
+/// `seen`: a file's name as people see it.
+fn unlinked<'f>(name: &str, why: &'f Unlinked, seen: impl Fn(&'f str) -> &'f str) -> String {
     match why {
-        Unlinked::Twice(a, b) => format!("`{a}` and `{b}` define it differently"),
+        Unlinked::Twice(a, b) => format!("`{}` and `{}` define it differently", seen(a), seen(b)),
         Unlinked::OtherProgram(file, other) => format!(
-            "`{file}`, which defines it, defines `{other}`, as this file does, and so is of another program"
+            "`{}`, which defines it, defines `{other}`, as this file does, and so is of another program",
+            seen(file)
         ),
         Unlinked::OtherMeaning(file, other) => format!(
-            "`{file}` defines it with a name, `{}`, that means something else in this file",
+            "`{}` defines it with a name, `{}`, that means something else in this file",
+            seen(file),
             plain_name(other)
         ),
         Unlinked::Replaceable(file) => {
-            format!("in `{file}` it is weak or there twice, so that `{name}` may be another function")
+            format!("in `{}` it is weak or there twice, so that `{name}` may be another function", seen(file))
         }
+    }
+}
+
+/// What makes two calls of a function with the same arguments differ, behind its name, and what to do.
+pub(super) fn state(function: &str) -> (&'static str, &'static str) {
+    match function {
+        "clock" | "clock64" | "__clock64" | "time" | "gettimeofday" | "clock_gettime" | "omp_get_wtime" => (
+            "reads the clock, and what it says depends on when it is asked",
+            "Ask the clock before the loop and behind it.",
+        ),
+        "omp_get_thread_num" | "omp_get_num_threads" | "omp_get_max_threads" => {
+            ("depends on OpenMP's threads, of which a kernel has none", "Compute it from the index.")
+        }
+        "getenv" => ("depends on the program's environment", "Ask for it before the loop."),
+        _ => (
+            "keeps a state from one call to the next",
+            "Give each iteration a state of its own, computed from the index.",
+        ),
     }
 }

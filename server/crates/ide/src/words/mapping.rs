@@ -56,9 +56,17 @@ pub(crate) fn mappings(view: &FunctionView, plan: &Outline) -> Option<Arc<Mappin
         let all = analysis::mappings(body, program, &view.facts, &band, &first, warp, &budget)?;
         Some(Arc::new(Mappings { band, all, lanes }))
     };
-    match view.ask.only_known() {
-        true => plan.mappings.get().cloned().flatten(),
-        false => plan.mappings.get_or_init(find).clone(),
+    match plan.mappings.get() {
+        Some(known) => known.clone(),
+        None if view.ask.only_known() => None,
+        None => {
+            let found = find();
+            // what was called off is not remembered as there being none
+            match found.is_none() && view.ask.is_cancelled() {
+                true => None,
+                false => plan.mappings.get_or_init(|| found).clone(),
+            }
+        }
     }
 }
 
@@ -69,6 +77,9 @@ pub(crate) fn prediction(view: &FunctionView, m: &Mappings) -> Prediction {
     let warp = crate::kernels::limits(view.doc).lanes;
     let mut out = Prediction::default();
     let Some(mapping) = all.get(lanes) else { return out };
+    if band.get(lanes).is_some_and(|&l| !fills_a_warp(view, l)) {
+        return out;
+    }
     let name = |k: usize| band.get(k).and_then(|&l| view.index_name(l)).map(quoted).unwrap_or_default();
     accesses(view, mapping, &mut out);
     branches(view, mapping, &mut out);
@@ -95,13 +106,23 @@ pub(crate) fn prediction(view: &FunctionView, m: &Mappings) -> Prediction {
 /// What is worth a few words beside a loop that can be offloaded, for the mapping that would be chosen.
 pub(crate) fn caution(view: &FunctionView, id: LoopId) -> Vec<String> {
     let mut out = Prediction::default();
+    let band = view.band(id);
+    if band.last().is_some_and(|&l| !fills_a_warp(view, l)) {
+        return out.short;
+    }
     let budget = view.ask.budget(u64::MAX);
-    let all = analysis::lane_mapping(view.body(), view.doc.program(), &view.facts, &view.band(id), &budget);
+    let all = analysis::lane_mapping(view.body(), view.doc.program(), &view.facts, &band, &budget);
     if let Some(m) = all {
         accesses(view, &m, &mut out);
         branches(view, &m, &mut out);
     }
     out.short
+}
+
+/// Whether a loop may have as many iterations as a warp has lanes: what a full warp asks for says nothing of a shorter one.
+fn fills_a_warp(view: &FunctionView, l: LoopId) -> bool {
+    let count = super::thread_count(view, &[l]).and_then(|n| n.parse::<u32>().ok());
+    count.is_none_or(|n| n >= crate::kernels::limits(view.doc).lanes)
 }
 
 /// `17`, `at most 40`
@@ -189,7 +210,8 @@ fn branches(view: &FunctionView, m: &Mapping, out: &mut Prediction) {
             uniform += 1;
             continue;
         }
-        diverge += 1;
+        // a selection of values is no branch
+        diverge += usize::from(*view.body().op(b.term) != Op::Select);
         let why = match b.by_index {
             true => "",
             false => ", by what is in memory",
@@ -209,8 +231,7 @@ fn branches(view: &FunctionView, m: &Mapping, out: &mut Prediction) {
         out.lines.push(format!("- {} {verb} uniform across each warp", branch_count(uniform)));
     }
     if diverge > 0 {
-        let verb = if diverge == 1 { "diverges" } else { "diverge" };
-        out.short.push(format!("{} {verb}", branch_count(diverge)));
+        out.short.push(format!("{} may diverge", branch_count(diverge)));
     }
 }
 

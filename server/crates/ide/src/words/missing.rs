@@ -5,6 +5,7 @@ use analysis::{NotCounted, Obstacle, ObstacleKind};
 use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::obstacles::ObstacleWords;
+use super::plural;
 use crate::function_view::FunctionView;
 
 /// The name of a type that nothing declares, where one of it, of its elements, or of the members of these is.
@@ -33,9 +34,39 @@ pub(crate) fn type_without_declaration(body: &Body, ty: TypeId) -> Option<&str> 
     inner(body, ty, 0)
 }
 
+/// Whether an obstacle is that a header was not found: of that `missing-header` speaks once for the file.
+pub(crate) fn rests_on_a_header(view: &FunctionView, o: &Obstacle) -> bool {
+    // a function that such a header would declare
+    let is_called = match &o.kind {
+        ObstacleKind::UnknownCall(f) => view.body().symbols[*f].storage == Storage::Undeclared,
+        _ => false,
+    };
+    let is_missed = || missing(view, o).is_some();
+    !crate::lints::missing_headers(view.doc).is_empty() && (is_called || is_missed())
+}
+
+/// Which header to look for, or what else to do.
+fn where_it_is(view: &FunctionView, otherwise: &str) -> String {
+    let headers = crate::lints::missing_headers(view.doc);
+    let (which, folder) = match &headers[..] {
+        [] => return otherwise.to_owned(),
+        [(_, one)] => (format!("`{one}`, which the file includes, was not found"), "its folder"),
+        // which of them declares it nobody can know
+        [(_, one), rest @ ..] => {
+            let more = plural(rest.len(), "more header");
+            (format!("`{one}` and {more}, which the file includes, were not found"), "their folders")
+        }
+    };
+    format!("{which}: name {folder} with `-I`, or in the setting `warpwright.includePaths`.")
+}
+
 /// That a declaration which decides is missing: of a name, or of the lengths of an array's rows.
 pub(super) fn missing(view: &FunctionView, o: &Obstacle) -> Option<ObstacleWords> {
     let (body, line) = (view.body(), view.line(o.term));
+    // only C declares in headers what a file uses
+    if body.semantics.checked_bounds {
+        return None;
+    }
     let named = match &o.kind {
         ObstacleKind::UnknownPointer(s) | ObstacleKind::Unsized(s) => Some(*s),
         ObstacleKind::MayAlias(a, _)
@@ -46,6 +77,7 @@ pub(super) fn missing(view: &FunctionView, o: &Obstacle) -> Option<ObstacleWords
         ObstacleKind::MayAlias(_, b) => Some(b.symbol),
         ObstacleKind::NotCounted(NotCounted::IndexType) => None,
         ObstacleKind::NotUnderstood
+        | ObstacleKind::NotCounted(NotCounted::Condition)
         | ObstacleKind::NonAffineSubscript
         | ObstacleKind::NoExtent
         | ObstacleKind::IndirectSubscript(_) => None,
@@ -57,31 +89,45 @@ pub(super) fn missing(view: &FunctionView, o: &Obstacle) -> Option<ObstacleWords
     };
     let whole: Vec<TermId> = match &o.kind {
         ObstacleKind::MayAlias(..) => Vec::new(),
+        ObstacleKind::NotCounted(NotCounted::Condition) => {
+            body.loop_parts(o.term).and_then(|parts| parts.condition).into_iter().collect()
+        }
         _ if body.op(o.term).is_loop() => Vec::new(),
         _ => vec![o.term],
     };
     let written = whole.iter().flat_map(|&t| body.walk(t)).filter_map(own);
     let all: Vec<SymbolId> = named.into_iter().chain(written).collect();
-    let header = view.doc.configuration().iter().find(|c| c.taken == crate::Taken::NotFound);
-    let where_it_is = |else_: &str| {
-        match header {
-        Some(h) => format!(
-            "`{}`, which the file includes, was not found: name its folder with `-I`, or in the setting `warpwright.includePaths`.",
-            h.name
-        ),
-        None => else_.to_owned(),
-    }
+    let where_it_is = |else_: &str| where_it_is(view, else_);
+    // what the toolkit's headers declare is missed by nobody
+    let is_missed = |s: SymbolId| {
+        body.symbols[s].storage == Storage::Undeclared && !crate::lints::is_provided(&body.symbols[s].name)
     };
-    if let Some(&s) = all.iter().find(|&&s| body.symbols[s].storage == Storage::Undeclared) {
-        let reason = format!("no declaration of `{}` (line {line}) was found", view.symbol(s));
+    if let Some(&s) = all.iter().find(|&&s| is_missed(s)) {
+        let name = view.symbol(s);
+        let (reason, otherwise) = match crate::lints::is_declared(view.doc, name) {
+            true => ("the declaration of", "Write its declaration in plain form."),
+            false => ("no declaration of", "Declare it, or include the header that does."),
+        };
+        let end = if reason.starts_with("no") { "was found" } else { "was not understood" };
         return Some(ObstacleWords {
             kind: "undeclared",
-            reason,
-            remedy: where_it_is("Declare it, or include the header that does."),
+            reason: format!("{reason} `{name}` (line {line}) {end}"),
+            remedy: where_it_is(otherwise),
         });
     }
     let of_no_type = |s: SymbolId| Some((s, type_without_declaration(body, body.symbols[s].ty)?));
     if let Some((s, ty)) = all.iter().find_map(|&s| of_no_type(s)) {
+        if crate::lints::is_declared(view.doc, ty) {
+            return Some(ObstacleWords {
+                kind: "undeclared",
+                reason: format!(
+                    "the declaration of the type `{ty}`, which `{}` (line {line}) needs, was not understood",
+                    view.symbol(s)
+                ),
+                // what a header defines may decide it
+                remedy: where_it_is("Write it in plain form."),
+            });
+        }
         return Some(ObstacleWords {
             kind: "undeclared",
             reason: format!(

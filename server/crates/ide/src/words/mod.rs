@@ -5,6 +5,7 @@
 
 mod conditions;
 mod configuration;
+mod decisions;
 mod dependences;
 mod functions;
 mod mapping;
@@ -28,13 +29,14 @@ use crate::{promises, restricts};
 
 pub(crate) use conditions::condition;
 pub(crate) use configuration::configuration;
+pub(crate) use decisions::rests_on_data;
 pub(crate) use dependences::example_sentence;
 pub(crate) use dependences::{
     access_words, dependence, kind_name, main as main_dependence, rank, remedy, removal, witness,
 };
 pub(crate) use functions::called;
 pub(crate) use mapping::{caution, mappings, prediction, Mappings};
-pub(crate) use missing::type_without_declaration;
+pub(crate) use missing::{rests_on_a_header, type_without_declaration};
 pub(crate) use obstacles::{obstacle, obstacle_label, unknown_kernels, KernelLimit};
 pub(crate) use recurrences::{recurrence, recurrences};
 pub(crate) use refusals::{refusal, refusal_label};
@@ -198,8 +200,8 @@ pub(crate) fn unknown(view: &FunctionView, id: LoopId) -> String {
 pub(crate) fn told<'v>(view: &'v FunctionView, id: LoopId) -> Vec<&'v Obstacle> {
     let not_read = |o: &Obstacle| o.kind == ObstacleKind::NotUnderstood;
     let follows = |o: &Obstacle| {
-        use NotCounted::{BoundVaries, IndexEscapes, IndexWritten};
-        matches!(o.kind, ObstacleKind::NotCounted(IndexWritten | BoundVaries | IndexEscapes))
+        use NotCounted::{BoundVaries, IndexEscapes, IndexHidden, IndexWritten};
+        matches!(o.kind, ObstacleKind::NotCounted(IndexHidden | IndexWritten | BoundVaries | IndexEscapes))
     };
     let all = &view.of(id).obstacles;
     let any = all.iter().any(not_read);

@@ -1,9 +1,14 @@
 //! Obstacles in words: why nothing can be said, and what would settle it.
 
-use analysis::{NotCounted, NotReplayed, Obstacle, ObstacleKind, TroubleKind, Watched, Work};
-use term::{Op, Storage, SymbolId, TermId};
+use analysis::{ConditionKind, NotCounted, NotReplayed, Obstacle, ObstacleKind, TroubleKind, Watched, Work};
+use term::device::Word;
+use term::{Op, SymbolId, TermId};
 
-use super::functions::{called, which_place, why_unknown};
+use super::decisions::{decides, is_fixed};
+use super::functions::{
+    called, called_by_name, calls_back, is_method, reads_a_texture, state, subscript, which_place,
+    why_unknown,
+};
 use super::missing::missing;
 use super::{condition, plural};
 use crate::function_view::{in_full, FunctionView};
@@ -35,52 +40,6 @@ fn is_computed(view: &FunctionView, t: TermId) -> bool {
     };
     let mut all = body.walk(body.root).filter_map(given).peekable();
     all.peek().is_some() && !all.any(loads)
-}
-
-/// That data decides whether memory is used.
-fn data_dependent(view: &FunctionView, t: TermId, text: &str, line: u32) -> String {
-    let body = view.body();
-    let decides = || {
-        let up = body.parents().get(t.0 as usize).copied().flatten();
-        up.is_some_and(|up| matches!(body.op(up), Op::If | Op::Select | Op::Switch))
-    };
-    match body.op(t) {
-        op if op.is_loop() => format!("how often the loop on line {line} runs depends on data"),
-        Op::Call => {
-            format!("what `{text}` on line {line} uses depends on conditions in the function that it calls")
-        }
-        Op::Index | Op::Deref | Op::Member { .. } if !decides() => {
-            format!("whether `{text}` on line {line} is used depends on data")
-        }
-        _ => format!("`{text}` on line {line}, which decides whether memory is used, depends on data"),
-    }
-}
-
-/// Whether a condition has the same value in all iterations of the loops around it.
-fn is_fixed(view: &FunctionView, condition: TermId) -> bool {
-    let body = view.body();
-    let loads = |t: TermId| {
-        matches!(
-            body.op(t),
-            Op::Index | Op::Deref | Op::Member { .. } | Op::Call | Op::AddrOf | Op::Assign | Op::Compound(_)
-        )
-    };
-    if body.walk(condition).any(loads) {
-        return false;
-    }
-    let span = body.span(condition);
-    let Some(around) = body.loops(body.root).find(|&l| body.span(l).contains(span)) else { return false };
-    let set = |t: TermId| match (body.op(t), body.args(t)) {
-        (Op::Declare(s), _) => Some(*s),
-        (Op::Assign | Op::Compound(_) | Op::AddrOf, &[place, ..]) => body.as_symbol(place),
-        _ => None,
-    };
-    let changed: Vec<SymbolId> = body.walk(around).filter_map(set).collect();
-    let is_own = |s: SymbolId| matches!(body.symbols[s].storage, Storage::Param(_) | Storage::Local);
-    body.walk(condition).all(|t| match body.op(t) {
-        Op::Sym(s) => is_own(*s) && !changed.contains(s),
-        _ => true,
-    })
 }
 
 /// Whether a pointer is moved, and by numbers alone: `p++`, `p += n`, `p = p + n`. One that is set to another place, or loaded, is not
@@ -177,6 +136,18 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             };
             not_counted(*why, line, keyword)
         }
+        ObstacleKind::UnknownCall(function) if view.body().symbols[*function].device.is_some() => {
+            of_device(view.body().symbols[*function].device, view.symbol(*function), line)
+        }
+        // of the device
+        ObstacleKind::UnknownCall(function) if matches!(view.symbol(*function), "clock64" | "__clock64" | "clock") => {
+            call(view, view.symbol(*function), TroubleKind::State, "", line)
+        }
+        ObstacleKind::UnknownCall(function) if reads_a_texture(view, view.symbol(*function)) => words(
+            "unknown-call",
+            format!("`{}`, called on line {line}, reads a texture, which is not followed", view.symbol(*function)),
+            "",
+        ),
         ObstacleKind::UnknownCall(function) => {
             let name = view.symbol(*function);
             words(
@@ -188,18 +159,37 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                 &format!("Write what `{name}` computes into the loop, or call it outside."),
             )
         }
+        // in a function that is called there
+        ObstacleKind::Call { function, why, name } if name.is_empty() => {
+            let inner = view.symbol(*function);
+            match called_by_name(view, obstacle.term).filter(|outer| *outer != inner) {
+                Some(outer) => call(view, outer, *why, inner, line),
+                None => call(view, inner, *why, "", line),
+            }
+        }
         ObstacleKind::Call { function, why, name } => call(view, view.symbol(*function), *why, name, line),
+        // a function that is called by its name, and inside which a pointer is
+        ObstacleKind::IndirectCall if called_by_name(view, obstacle.term).is_some() => {
+            let name = called_by_name(view, obstacle.term).unwrap_or_default();
+            call(view, name, TroubleKind::IndirectCall, "", line)
+        }
+        // `list.size()`
+        ObstacleKind::IndirectCall if is_method(view, obstacle.term) => words(
+            "indirect-call",
+            format!("`{text}` on line {line} calls a function of a class, and what that does is not followed"),
+            "Take the call out of the loop.",
+        ),
         ObstacleKind::IndirectCall => words(
             "indirect-call",
             format!("`{text}` on line {line} calls through a pointer, and the function called is not known"),
             "Call the function by its name, or take the call out of the loop.",
         ),
         ObstacleKind::IndirectSubscript(term) => {
-            let subscript = view.text(*term);
             words(
                 "indirect-subscript",
                 format!(
-                    "the subscript `{subscript}` on line {line} {} and may have the same value twice",
+                    "{} {} and may have the same value twice",
+                    subscript(view, *term, line),
                     match is_computed(view, *term) {
                         true => "is computed in a way that cannot be followed",
                         false => "comes out of memory",
@@ -211,7 +201,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         }
         ObstacleKind::NonAffineSubscript => words(
             "non-affine-subscript",
-            format!("the subscript `{text}` on line {line} is not a sum of loop indices with constant factors"),
+            format!("{} is not a sum of loop indices with constant factors", subscript(view, obstacle.term, line)),
             "Write the subscript as `a*i + b`, or use an array of more dimensions.",
         ),
         ObstacleKind::NoExtent => words(
@@ -226,7 +216,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         ),
         ObstacleKind::DataDependentCondition => words(
             "data-dependent-condition",
-            data_dependent(view, obstacle.term, &text, line),
+            decides(view, obstacle.term, &text, line),
             "Make the access unconditional, or choose between values instead of between accesses.",
         ),
         ObstacleKind::EarlyExit => words(
@@ -320,11 +310,14 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         }
         ObstacleKind::Unset(symbol) => {
             let name = view.symbol(*symbol);
-            words(
-                "unset",
-                format!("`{name}` (line {line}) may hold no value when the loop starts"),
-                &format!("Give `{name}` a value where it is declared."),
-            )
+            // what was not understood may lead around the place that sets it
+            let reason = match view.body().rejects().next().map(|r| view.line_column(view.absolute(r.span).start).line) {
+                Some(at) => format!(
+                    "it was not found out whether `{name}` (line {line}) holds a value when the loop starts (line {at} was not understood)"
+                ),
+                None => format!("`{name}` (line {line}) may hold no value when the loop starts"),
+            };
+            words("unset", reason, &format!("Give `{name}` a value where it is declared."))
         }
         ObstacleKind::Volatile => words(
             "volatile",
@@ -343,6 +336,16 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             "Simpler subscripts and bounds may settle it.",
         ),
         ObstacleKind::NotReplayed(why) => not_replayed(*why, &text, line),
+        ObstacleKind::NeedsPromise(kind @ ConditionKind::Bounds { .. })
+            if view.body().semantics.checked_bounds =>
+        {
+            let c = condition(view, kind);
+            words(
+                "always-throws",
+                format!("with two iterations or more this loop throws on line {line}: in one of them it does not hold that {}", c.sentence),
+                "Let the loop end before, or the array be longer.",
+            )
+        }
         ObstacleKind::NeedsPromise(kind) => {
             let c = condition(view, kind);
             words(
@@ -411,8 +414,8 @@ fn watched(what: Watched, text: &str, line: u32) -> ObstacleWords {
         ),
         Watched::Rounding => (
             "floating-environment",
-            format!("`{text}` on line {line} depends on the floating-point environment, which this program uses"),
-            "Leave the rounding mode as it is (and `FENV_ACCESS` off) in files whose loops are to run on a GPU.",
+            format!("`{text}` on line {line} may depend on the floating-point environment, which some file of this program looks at or changes"),
+            "Leave the rounding mode as it is (and `FENV_ACCESS` off) in all files of a program whose loops are to run on a GPU.",
         ),
     };
     ObstacleWords { kind, reason, remedy: remedy.to_owned() }
@@ -469,18 +472,21 @@ fn call(view: &FunctionView, function: &str, why: TroubleKind, name: &str, line:
             ),
             "Write that place in plain form, or call the function outside the loop.",
         ),
-        TroubleKind::UnknownCall => of(
-            "unknown-call",
-            format!(
-                "{who} may read or write anything{}",
-                why_unknown(view, if name.is_empty() { function } else { name })
-            ),
-            "Its text was not read: move the call out of the loop, or its function into this file.",
-        ),
+        TroubleKind::UnknownCall => {
+            let name = if name.is_empty() { function } else { name };
+            of(
+                "unknown-call",
+                format!("{who} may read or write anything{}", why_unknown(view, name)),
+                match calls_back(name) {
+                    true => "Call it outside the loop.",
+                    false => "Its text was not read: move the call out of the loop, or its function into this file.",
+                },
+            )
+        }
         TroubleKind::IndirectCall => of(
             "indirect-call",
-            format!("{by}, called on line {line}, calls through a pointer"),
-            "Call the function by its name, or take the call out of the loop.",
+            format!("{by}, called on line {line}, calls through a pointer, and the function called there is not known"),
+            "Call that function by its name, or take the call out of the loop.",
         ),
         TroubleKind::Ordered => of(
             "ordered-output",
@@ -488,11 +494,12 @@ fn call(view: &FunctionView, function: &str, why: TroubleKind, name: &str, line:
             "Collect the results in an array and write them after the loop.",
         ),
         TroubleKind::State => {
+            let (what, remedy) = state(if name.is_empty() { function } else { analysis::plain_name(name) });
             let reason = match name {
-                "" => format!("{who} keeps a state from one call to the next"),
-                _ => format!("{variable} keeps a state from one call to the next"),
+                "" => format!("{who} {what}"),
+                _ => format!("{variable} {what}"),
             };
-            of("hidden-state", reason, "Give each iteration a state of its own, computed from the index.")
+            of("hidden-state", reason, remedy)
         }
         TroubleKind::NoReturn => of(
             "may-not-return",
@@ -526,6 +533,24 @@ fn call(view: &FunctionView, function: &str, why: TroubleKind, name: &str, line:
             "Take the attribute away, or call a function that is not weak.",
         ),
     }
+}
+
+/// A call of what the device provides, which stands in the way of a loop in a kernel.
+fn of_device(word: Option<Word>, name: &str, line: u32) -> ObstacleWords {
+    let (kind, what) = match word {
+        Some(Word::Barrier(..)) => {
+            ("barrier", "makes the threads of a block or warp wait for one another in each iteration")
+        }
+        Some(Word::Fence(_)) => {
+            ("fence", "keeps what stands before it apart from what stands behind it in each iteration")
+        }
+        Some(Word::Atomic(..)) => {
+            ("atomic", "updates a place that other threads may see between two iterations")
+        }
+        _ => ("of-threads", "is an operation that several threads do together in each iteration"),
+    };
+    let reason = format!("`{name}`, called on line {line}, {what}");
+    ObstacleWords { kind, reason, remedy: String::new() }
 }
 
 /// `break`, `return`, `goto`.
@@ -565,8 +590,12 @@ fn not_counted(why: NotCounted, line: u32, keyword: &str) -> ObstacleWords {
             format!("the index of the `for` on line {line} is written in the loop's body"),
             "Move the index in the header alone.",
         ),
+        NotCounted::IndexHidden => (
+            format!("what was not understood on line {line} may change the index of the `for` around it"),
+            "",
+        ),
         NotCounted::BoundVaries => (
-            format!("the bound of the `for` on line {line} changes during the loop"),
+            format!("the bound of the `for` on line {line} may change during the loop"),
             "If it keeps its value all the same, copy it to a local variable before the loop.",
         ),
         NotCounted::WrongWay => (
@@ -578,8 +607,8 @@ fn not_counted(why: NotCounted, line: u32, keyword: &str) -> ObstacleWords {
             "Count with an integer and compute the other value from it.",
         ),
         NotCounted::IndexEscapes => (
-            format!("the index of the `for` on line {line} may be changed from elsewhere (its address is taken, or it is not local)"),
-            "Count with a local variable.",
+            format!("the index of the `for` on line {line} may be changed from elsewhere (its address is taken, or it is `static` or not local)"),
+            "Count with a local variable that is not `static`.",
         ),
     };
     ObstacleWords { kind: "not-counted", reason, remedy: remedy.to_owned() }

@@ -257,7 +257,7 @@ fn extra_params(run: &mut Run<'_>, body: &Tree, indices: &[Tree]) -> Result<Tree
         }
         let Some(known) = run.subject.symbol(s) else { continue };
         match known.storage {
-            Storage::Param(_) | Storage::Local | Storage::StaticLocal | Storage::Global { .. } => {
+            Storage::Param(_) | Storage::Local | Storage::StaticLocal { .. } | Storage::Global { .. } => {
                 used.push(s)
             }
             Storage::Function => {}

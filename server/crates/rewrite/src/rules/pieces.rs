@@ -74,7 +74,7 @@ fn of_step(
         match known.storage {
             // the file's own are there
             Storage::Global { .. } | Storage::Function | Storage::Constant(_) => {}
-            Storage::Param(_) | Storage::Local | Storage::StaticLocal => {
+            Storage::Param(_) | Storage::Local | Storage::StaticLocal { .. } => {
                 parameters.push((s, parameter(types, known.ty)?));
             }
             _ => return None,

@@ -29,7 +29,7 @@ impl Asking<'_> {
                     Storage::Local
                         | Storage::Param(_)
                         | Storage::Global { .. }
-                        | Storage::StaticLocal
+                        | Storage::StaticLocal { .. }
                         | Storage::Constant(_)
                 );
                 match variable && !q.is_volatile && !q.is_atomic {

@@ -74,7 +74,7 @@ impl Scopes<'_> {
         let found = self.open.iter().rev().find_map(|scope| scope.get(&known.name));
         let local = matches!(
             known.storage,
-            Storage::Param(_) | Storage::Local | Storage::StaticLocal | Storage::Shared
+            Storage::Param(_) | Storage::Local | Storage::StaticLocal { .. } | Storage::Shared
         );
         match found {
             Some(Some(d)) if *d == s => Ok(()),

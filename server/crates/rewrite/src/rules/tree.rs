@@ -235,7 +235,7 @@ impl Subject {
 fn storage_word(storage: Storage) -> Option<&'static str> {
     match storage {
         Storage::Shared => Some(gpu::CUDA.shared),
-        Storage::StaticLocal => Some("static"),
+        Storage::StaticLocal { .. } => Some("static"),
         _ => None,
     }
 }

@@ -6,7 +6,7 @@
 //! evaluated again, that is, is made of numbers and of variables that nothing in the callee writes.
 
 use rustc_hash::FxHashMap;
-use term::{BinOp, Body, Op, Origin, Storage, SymbolId, TermId, TypeKind};
+use term::{BinOp, Body, Op, Origin, SymbolId, TermId, TypeKind};
 use text::Edit;
 
 use super::refusal::{shape, Refusal};
@@ -100,7 +100,7 @@ impl Callee<'_> {
             match body.op(t) {
                 Op::Return => return shape(format!("`{name}` returns from within")),
                 Op::Goto(_) | Op::Label(_) => return shape(format!("a label or `goto` stands in `{name}`")),
-                Op::Declare(s) if body.symbols[*s].storage == Storage::StaticLocal => {
+                Op::Declare(s) if body.symbols[*s].storage.is_static_local() => {
                     return shape(format!("`{name}` has a static variable"))
                 }
                 Op::Sym(s) if body.symbols[*s].name == *name => {

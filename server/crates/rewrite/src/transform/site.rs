@@ -9,7 +9,7 @@ use analysis::{Edge, Facts, Graph, LoopFacts, LoopId, Order, Step};
 use base::{Budget, Span};
 use rustc_hash::FxHashMap;
 use term::strength::{self, ADD, ATOM};
-use term::{Arithmetic, BinOp, Body, IntKind, Len, Op, Origin, Storage, SymbolId, TermId, TypeId, TypeKind};
+use term::{Arithmetic, BinOp, Body, IntKind, Len, Op, Origin, SymbolId, TermId, TypeId, TypeKind};
 
 use super::refusal::{shape, Refusal};
 use super::text::{chunks, closing, tokens, Chunk, TokenKind};
@@ -366,7 +366,7 @@ impl<'a> Site<'a> {
                 Op::Goto(_) | Op::Label(_) => return shape("a label or `goto` stands in it"),
                 Op::Return => return shape("a `return` leaves it"),
                 Op::Reject(_) | Op::Launch => return shape("a part of it is not understood"),
-                Op::Declare(s) if body.symbols[*s].storage == Storage::StaticLocal => {
+                Op::Declare(s) if body.symbols[*s].storage.is_static_local() => {
                     return shape("a static variable is declared in it")
                 }
                 op => {

@@ -36,6 +36,9 @@ impl Cx<'_, '_, '_> {
                 return Ok(Some(v));
             }
         }
+        if let Some(v) = self.of_csharp(t, &name, args)? {
+            return Ok(Some(v));
+        }
         if let Some((f, shape)) = math::find(&name) {
             return self.math(f, shape, args).map(Some);
         }
@@ -171,7 +174,7 @@ impl Cx<'_, '_, '_> {
         base
     }
 
-    fn math(&mut self, f: MathFn, shape: Shape, args: &[TermId]) -> R<V> {
+    pub(super) fn math(&mut self, f: MathFn, shape: Shape, args: &[TermId]) -> R<V> {
         if args.len() != f.arity as usize {
             return Err(self.err("a math function with another number of arguments"));
         }

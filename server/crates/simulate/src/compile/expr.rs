@@ -69,6 +69,7 @@ impl Cx<'_, '_, '_> {
             (Op::Arithmetic(_), &[a]) => self.rvalue(a),
             (Op::Cast, &[a]) => {
                 let v = self.rvalue_or_void(a, ty)?;
+                self.checked_conversion(t, v, ty)?;
                 self.lengths_of(ty)?;
                 self.convert(v, ty)
             }
@@ -114,7 +115,7 @@ impl Cx<'_, '_, '_> {
                         Ok(V { reg, ty })
                     }
                     Storage::Builtin | Storage::Undeclared => self.builtin(&symbol.name.clone()),
-                    _ => self.load_place_of(t),
+                    _ => self.load_variable(t, *s),
                 }
             }
             (Op::Index | Op::Deref | Op::Str(_), _) => self.load_place_of(t),
@@ -347,9 +348,12 @@ impl Cx<'_, '_, '_> {
                 let wide = k.bits() == 64;
                 let signed = k.signed();
                 let overflow = self.body.overflow(k, self.at);
-                if overflow == Overflow::Traps && !signed {
-                    return Err(self.err("unsigned arithmetic that raises exceptions"));
+                let traps = overflow == Overflow::Traps && !signed;
+                if traps {
+                    self.checked_unsigned(op, wide, a, b)?;
                 }
+                // what does not fit has left
+                let overflow = if traps { Overflow::Wraps } else { overflow };
                 // Where it is undefined, and where it traps, the run ends there.
                 let pick = |s32, s64, u32, u64| match (overflow != Overflow::Wraps, wide) {
                     (true, false) => s32,
@@ -361,6 +365,17 @@ impl Cx<'_, '_, '_> {
                     (true, false) => s32,
                     (true, true) => s64,
                     _ => u,
+                };
+                // a count that the type does not have is cut down where the language says so
+                let bits = i128::from(k.bits());
+                let is_cut = self.body.arithmetic(self.at).shift_count(k, bits).is_some();
+                let b = match op {
+                    BinOp::Shl | BinOp::Shr if is_cut => {
+                        let (mask, cut) = (self.constant(bits as u64 - 1), self.temp());
+                        self.emit(Ins::Bin { op: Bin::And, d: cut, a: b, b: mask });
+                        cut
+                    }
+                    _ => b,
                 };
                 let bin = match op {
                     BinOp::Add => pick(Bin::AddI32, Bin::AddI64, Bin::AddU32, Bin::AddU64),

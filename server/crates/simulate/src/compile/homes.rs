@@ -40,13 +40,14 @@ impl Cx<'_, '_, '_> {
         for t in body.walk(statements) {
             let Op::Declare(s) = body.op(t) else { continue };
             let symbol = &body.symbols[*s];
-            if symbol.storage != Storage::Local || self.homes.contains_key(s) {
+            if !symbol.storage.is_local() || self.homes.contains_key(s) {
                 continue;
             }
             let scalar = self.is_scalar(symbol.ty);
             if scalar && !taken.contains(s) && !self.traced {
                 let reg = self.fix();
-                let flag = (body.args(t).is_empty() || self.jumps).then(|| self.fix());
+                let is_static = symbol.storage.is_static_local();
+                let flag = (body.args(t).is_empty() || is_static || self.jumps).then(|| self.fix());
                 self.homes.insert(*s, Home::Reg { reg, flag });
             } else {
                 self.memory_home(*s);

@@ -14,15 +14,17 @@ impl Cx<'_, '_, '_> {
     pub(super) fn declare(&mut self, s: SymbolId, init: Option<TermId>, t: TermId) -> R<()> {
         let symbol = &self.body.symbols[s];
         match symbol.storage {
+            Storage::Local | Storage::StaticLocal { kept: false } => {}
             // initialized once, at the function's start; shared memory has no initializer; a local `extern` has none
-            Storage::StaticLocal | Storage::Shared | Storage::Global { .. } | Storage::Function => {
+            Storage::StaticLocal { .. } | Storage::Shared | Storage::Global { .. } | Storage::Function => {
                 return Ok(())
             }
-            Storage::Local => {}
             _ => return Err(self.err("a declaration of this kind")),
         }
         self.lengths_of(symbol.ty)?;
         let ty = symbol.ty;
+        // what a `static` begins with nobody reads of one that holds nothing: as if it had no value
+        let init = init.filter(|_| symbol.storage == Storage::Local);
         match self.homes.get(&s).copied() {
             Some(Home::Reg { reg, flag }) => match init {
                 Some(i) => {
@@ -207,7 +209,7 @@ impl Cx<'_, '_, '_> {
             let (Op::Declare(s), &[init]) = (body.op(t), body.args(t)) else {
                 continue;
             };
-            if body.symbols[*s].storage != Storage::StaticLocal {
+            if body.symbols[*s].storage != (Storage::StaticLocal { kept: true }) {
                 continue;
             }
             let flag = self.unit.code.flags;
@@ -228,7 +230,7 @@ impl Cx<'_, '_, '_> {
         let grain = grain(&self.types, symbol.ty);
         let home = match symbol.storage {
             Storage::Global { .. } => Home::Global(self.global(s)?),
-            Storage::StaticLocal => {
+            Storage::StaticLocal { .. } => {
                 let Some(size) = self.static_size(s, size) else {
                     return Err(self.err("a static variable of unknown size"));
                 };

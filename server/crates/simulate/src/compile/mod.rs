@@ -15,6 +15,7 @@ mod place;
 mod scopes;
 mod stand_in;
 mod stmt;
+mod throws;
 mod types;
 
 use std::sync::Arc;

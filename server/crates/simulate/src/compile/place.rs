@@ -26,6 +26,7 @@ impl Cx<'_, '_, '_> {
                     _ => return Err(self.err("a subscript of these types")),
                 };
                 let of = self.pointee(b.ty)?;
+                self.within_its_dimension(t, i)?;
                 let addr = self.offset(b.reg, of, i.reg, false)?;
                 Ok(Assignable::Mem { addr, ty: of })
             }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use base::IndexId;
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Op, Storage, SymbolId, TermId};
+use term::{Op, SymbolId, TermId};
 
 use super::{Cx, R};
 
@@ -82,7 +82,7 @@ impl Cx<'_, '_, '_> {
 
     fn starts_afresh(&self, s: SymbolId) -> bool {
         let symbol = &self.body.symbols[s];
-        symbol.storage == Storage::Local && self.types.size_align(symbol.ty).is_some()
+        symbol.storage.is_local() && self.types.size_align(symbol.ty).is_some()
     }
 
     /// Before a list's first statement.

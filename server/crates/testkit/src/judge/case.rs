@@ -201,6 +201,14 @@ impl<'a> Case<'a> {
                     Some(true)
                 }
                 (ConditionKind::NoAlias(a, b), _) => self.apart(trace, a.symbol, b.symbol),
+                // a run that threw is not judged here
+                (
+                    ConditionKind::Bounds { .. }
+                    | ConditionKind::NotNull(_)
+                    | ConditionKind::NonZero(_)
+                    | ConditionKind::NoOverflow(_),
+                    _,
+                ) if self.body.semantics.checked_bounds => Some(true),
                 (_, Some(p)) => pred::holds(self.body, p, values),
                 (_, None) => None,
             };

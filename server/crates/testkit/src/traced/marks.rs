@@ -134,8 +134,8 @@ fn declared(
     let body = src.body;
     let symbol = &body.symbols[s];
     let call = match symbol.storage {
-        Storage::Local => "ww_var",
-        Storage::StaticLocal => "ww_static",
+        Storage::Local | Storage::StaticLocal { kept: false } => "ww_var",
+        Storage::StaticLocal { .. } => "ww_static",
         _ => return,
     };
     if matches!(body.types.kind(symbol.ty), TypeKind::Function { .. }) || symbol.name.is_empty() {

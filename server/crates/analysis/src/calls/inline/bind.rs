@@ -112,7 +112,7 @@ impl Expander<'_> {
                         // An array's name and `&x` are the same address whatever is written.
                         _ if array || address => true,
                         Storage::Local | Storage::Param(_) => still || !v.address_taken,
-                        Storage::Global { .. } | Storage::StaticLocal => still,
+                        Storage::Global { .. } | Storage::StaticLocal { .. } => still,
                         _ => false,
                     }
                 }

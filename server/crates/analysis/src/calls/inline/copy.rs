@@ -56,7 +56,7 @@ impl Expander<'_> {
                     None => {}
                 }
                 let s = match symbol.storage {
-                    Storage::Local | Storage::StaticLocal => self.inner_symbol(s, frame, chain)?,
+                    Storage::Local | Storage::StaticLocal { .. } => self.inner_symbol(s, frame, chain)?,
                     // A parameter that nothing binds: the declaration and the list of parameters disagree.
                     Storage::Param(_) | Storage::Shared | Storage::Undeclared => return Err(No),
                     _ => self.outer_symbol(s, frame, chain)?,

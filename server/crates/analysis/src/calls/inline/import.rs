@@ -149,14 +149,19 @@ impl Expander<'_> {
         let from = frame.from;
         let symbol = &from.symbols[s];
         let key = (frame.name.clone(), s);
-        if symbol.storage == Storage::StaticLocal {
+        if symbol.storage.is_static_local() {
             if let Some(&known) = self.statics.get(&key) {
                 return Ok(known);
             }
         }
         let ty = self.import(symbol.ty, frame, chain)?;
-        let id = self.b.symbols.push(Symbol { ty, span: None, ..symbol.clone() });
-        if symbol.storage == Storage::StaticLocal {
+        // one for all calls, which may run side by side
+        let storage = match symbol.storage.is_static_local() {
+            true => Storage::StaticLocal { kept: true },
+            false => symbol.storage,
+        };
+        let id = self.b.symbols.push(Symbol { ty, span: None, storage, ..symbol.clone() });
+        if symbol.storage.is_static_local() {
             self.statics.insert(key, id);
             self.came_with.insert(id, self.home);
         }

@@ -205,11 +205,8 @@ impl Form {
 }
 
 pub(super) fn gcd(a: i64, b: i64) -> i64 {
-    let (mut a, mut b) = (a.abs(), b.abs());
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
+    // 1 divides what has no other
+    i64::try_from(base::gcd(a.into(), b.into())).unwrap_or(1)
 }
 
 #[cfg(test)]

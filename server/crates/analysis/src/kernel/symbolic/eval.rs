@@ -120,6 +120,10 @@ impl SymbolicKernel<'_> {
                 }
             }
             BinOp::Shl => q.as_constant().and_then(power).and_then(|k| p.scale(k)),
+            BinOp::Div | BinOp::Rem if q.as_constant().is_none() => {
+                let both = self.quotient_by(&p, &q);
+                both.map(|(whole, rest)| if op == BinOp::Div { whole } else { rest })
+            }
             BinOp::Div => q.as_constant().and_then(|k| self.quotient(&p, k)).map(|x| x.0),
             BinOp::Shr => q.as_constant().and_then(power).and_then(|k| self.quotient(&p, k)).map(|x| x.0),
             BinOp::Rem => q.as_constant().and_then(|k| self.quotient(&p, k)).map(|x| x.1),
@@ -159,33 +163,6 @@ impl SymbolicKernel<'_> {
         self.guards.push(Constraint::non_negative(q.scale(low)?.sub(product)?));
         self.guards.push(Constraint::non_negative(p.scale(high)?.sub(product)?));
         Some(())
-    }
-
-    /// Quotient and remainder of a value that is not negative.
-    fn quotient(&mut self, p: &Poly, k: i128) -> Option<(Poly, Poly)> {
-        if k <= 0 || !self.within(p, 0, i64::MAX as i128) {
-            return None;
-        }
-        if let Some(c) = p.as_constant() {
-            return Some((Poly::constant(c / k), Poly::constant(c % k)));
-        }
-        // what divides evenly keeps its form
-        if p.terms().all(|(_, c)| c % k == 0) {
-            let whole = Poly::from_terms(p.terms().map(|(m, c)| (m.to_vec(), c / k)))?;
-            return Some((whole, Poly::constant(0)));
-        }
-        let share = p.vars().map(|v| self.atoms[v as usize].share).fold(Share::Grid, |a, b| match (a, b) {
-            (Share::Thread, _) | (_, Share::Thread) => Share::Thread,
-            (Share::Block, _) | (_, Share::Block) => Share::Block,
-            _ => Share::Grid,
-        });
-        // what it rests on may hold only here: no fact of other places
-        let q = Poly::var(self.atom(share, None, None));
-        let rest = p.add_scaled(&q, -k)?;
-        self.guards.push(Constraint::non_negative(q.clone()));
-        self.guards.push(Constraint::non_negative(rest.clone()));
-        self.guards.push(Constraint::non_negative(Poly::constant(k - 1).sub(&rest)?));
-        Some((q, rest))
     }
 
     pub(super) fn pointer_plus(&mut self, p: TermId, at: &Val, by: Option<&Poly>) -> Val {

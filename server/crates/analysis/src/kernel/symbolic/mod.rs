@@ -16,8 +16,10 @@
 mod eval;
 mod memory;
 mod pairs;
+mod quotients;
 mod walk;
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -122,6 +124,13 @@ struct SymbolicKernel<'a> {
     exposed: &'a FxHashSet<SymbolId>,
     /// Of parameters, by name.
     values: Vec<(Arc<str>, i128)>,
+    /// Parameters taken to be 1 at least, and the atoms of parameters.
+    positive: &'a BTreeSet<Arc<str>>,
+    parameters: Vec<(Var, Arc<str>)>,
+    /// Parameters that would have to be positive for a division to be followed.
+    divisors: BTreeSet<Arc<str>>,
+    /// Quotients by what is not a constant: what is divided, by what, in which loops; quotient and remainder.
+    quotients: Vec<(Poly, Poly, Vec<u32>, [Var; 2])>,
     atoms: Vec<Atom>,
     /// Hold of the atoms of every thread.
     facts: Vec<Constraint>,
@@ -146,19 +155,29 @@ struct SymbolicKernel<'a> {
     given: Var,
 }
 
+/// Along how many axes, from the first on, a launch may have more than one thread a block, and more than one block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Axes {
+    pub threads: u32,
+    pub blocks: u32,
+}
+
 /// A kernel without races, for the launches that are named.
 pub(super) struct Proof {
     pub apart: Vec<[Arc<str>; 2]>,
+    /// Integer parameters that must be 1 at least for it.
+    pub positive: Vec<Arc<str>>,
 }
 
-/// Proves a kernel free of races for every launch that fits what is known of it and has one thread and block along all but the
-/// first `axes` axes.
+/// Proves a kernel free of races for every launch that fits what is known of it and has one thread, and one block, along all but the
+/// first so many axes; `conditional`: perhaps only where parameters that are factors or divisors are positive.
 pub(super) fn prove(
     body: &Body,
     program: &Program,
     seen: &Seen,
     launch: &KernelLaunch,
-    axes: u32,
+    axes: Axes,
+    conditional: bool,
 ) -> Result<Proof, RaceObstacle> {
     let unknown = RaceObstacle::Kernel;
     if let Some(t) = seen.unstructured {
@@ -168,10 +187,23 @@ pub(super) fn prove(
     if let Some(b) = seen.barriers.iter().find(|b| b.in_callee || levels.barrier(seen, b) > Across::Block) {
         return Err(RaceObstacle::Barrier(b.term));
     }
-    let mut m = SymbolicKernel::new(body, program, &levels, seen, launch, axes).map_err(unknown)?;
-    m.kernel().map_err(unknown)?;
-    m.judge()?;
-    Ok(Proof { apart: m.apart() })
+    let mut positive: BTreeSet<Arc<str>> = BTreeSet::new();
+    let mut first = None;
+    loop {
+        let mut m =
+            SymbolicKernel::new(body, program, &levels, (seen, &positive), launch, axes).map_err(unknown)?;
+        let found = m.kernel().map_err(unknown).and_then(|()| m.judge());
+        let why = match found {
+            Ok(()) => return Ok(Proof { apart: m.apart(), positive: positive.into_iter().collect() }),
+            Err(why) => why,
+        };
+        let more = m.factors_given();
+        let first = first.get_or_insert(why);
+        if !conditional || more.is_subset(&positive) {
+            return Err(first.clone());
+        }
+        positive.extend(more);
+    }
 }
 
 impl<'a> SymbolicKernel<'a> {
@@ -179,9 +211,9 @@ impl<'a> SymbolicKernel<'a> {
         body: &'a Body,
         program: &'a Program,
         levels: &'a Levels<'a>,
-        seen: &'a Seen,
+        (seen, positive): (&'a Seen, &'a BTreeSet<Arc<str>>),
         launch: &KernelLaunch,
-        axes: u32,
+        axes: Axes,
     ) -> Run<SymbolicKernel<'a>> {
         let zero = || [Poly::constant(0), Poly::constant(0), Poly::constant(0)];
         let mut m = SymbolicKernel {
@@ -190,6 +222,10 @@ impl<'a> SymbolicKernel<'a> {
             levels,
             exposed: &seen.exposed,
             values: launch.values.clone(),
+            positive,
+            parameters: Vec::new(),
+            divisors: BTreeSet::new(),
+            quotients: Vec::new(),
             atoms: Vec::new(),
             facts: Vec::new(),
             thread: zero(),
@@ -215,18 +251,18 @@ impl<'a> SymbolicKernel<'a> {
         };
         let whole = KernelObstacle::TooLarge;
         for a in 0..3 {
-            let named = a < axes as usize;
+            let (wide, long) = (a < axes.threads as usize, a < axes.blocks as usize);
             let one = || Poly::constant(1);
             m.extent[a] = match launch.block {
                 Some(b) => Poly::constant(b[a] as i128),
-                None if named => {
+                None if wide => {
                     Poly::var(m.atom(Share::Grid, Some(1), Some(most.min(launch.limits.block[a].into()))))
                 }
                 None => one(),
             };
             m.blocks[a] = match launch.grid {
                 Some(g) => Poly::constant(g[a] as i128),
-                None if named => Poly::var(m.atom(Share::Grid, Some(1), Some(i32::MAX as i128))),
+                None if long => Poly::var(m.atom(Share::Grid, Some(1), Some(i32::MAX as i128))),
                 None => one(),
             };
             if m.extent[a].as_constant() != Some(1) {
@@ -254,8 +290,28 @@ impl<'a> SymbolicKernel<'a> {
                 m.facts.push(Constraint::non_negative(all.sub(&m.blocks[a]).ok_or(whole)?));
             }
         }
+        if axes.threads == 1 && axes.blocks == 2 {
+            m.rows_of_blocks().ok_or(whole)?;
+        }
         m.given = m.atoms.len() as Var;
         Ok(m)
+    }
+
+    /// What holds of threads along x that are counted through rows of blocks, as `(blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x`
+    /// counts them.
+    fn rows_of_blocks(&mut self) -> Option<()> {
+        let row = self.blocks[0].mul(&self.extent[0])?;
+        for (unit, length) in [(row.clone(), true), (self.blocks[0].clone(), false)] {
+            let before = self.block[1].mul(&unit)?;
+            let all = self.blocks[1].mul(&unit)?;
+            self.facts.push(Constraint::non_negative(before.clone()));
+            self.below(&before.add(&unit)?.add_constant(-1)?, &all)?;
+            if length {
+                self.below(&all, &Poly::constant(1 << 31))?;
+                self.facts.push(Constraint::non_negative(all.sub(&self.blocks[1].mul(&self.blocks[0])?)?));
+            }
+        }
+        Some(())
     }
 
     /// Notes `a < b`.
@@ -268,6 +324,21 @@ impl<'a> SymbolicKernel<'a> {
     fn atom(&mut self, share: Share, low: Option<i128>, high: Option<i128>) -> Var {
         self.atoms.push(Atom { share, loops: self.around.clone(), low, high });
         (self.atoms.len() - 1) as Var
+    }
+
+    /// Parameters that are factors of products in offsets or conditions, or divisors.
+    fn factors_given(&self) -> BTreeSet<Arc<str>> {
+        let mut out = self.divisors.clone();
+        let mut note = |p: &Poly| {
+            for (m, _) in p.terms().filter(|(m, _)| m.len() > 1) {
+                out.extend(self.parameters.iter().filter(|(v, _)| m.contains(v)).map(|(_, n)| n.clone()));
+            }
+        };
+        for a in &self.accesses {
+            a.offset.iter().for_each(&mut note);
+            a.guards.iter().for_each(|g| note(&g.poly));
+        }
+        out
     }
 
     /// Pairs of parameters that must not overlap.

@@ -442,6 +442,14 @@ impl SymbolicKernel<'_> {
     /// Adds that two offsets are equal: part by part, where both are rows of one length and a place in the row.
     fn equate(&mut self, rows: &mut Rows, p: &Poly, q: &Poly, depth: u32) -> Option<()> {
         let common = |v: &Var| *v < FIRST;
+        // what stands in both alike says nothing
+        let alike = |m: &[Var], c: i128, other: &Poly| {
+            m.iter().all(common) && other.terms().any(|(n, d)| n == m && d == c)
+        };
+        let rest = |p: &Poly, q: &Poly| {
+            Poly::from_terms(p.terms().filter(|(m, c)| !alike(m, *c, q)).map(|(m, c)| (m.to_vec(), c)))
+        };
+        let (p, q) = (&rest(p, q)?, &rest(q, p)?);
         let mut lengths: Vec<Var> = p.vars().chain(q.vars()).filter(common).collect();
         lengths.sort_unstable();
         lengths.dedup();

@@ -24,7 +24,12 @@ impl<'a> SymbolicKernel<'a> {
                     let value = self.values.iter().find(|(n, _)| *n == symbol.name).map(|x| x.1);
                     Val::Int(match value.filter(|v| (kind.min()..=kind.max()).contains(v)) {
                         Some(v) => Poly::constant(v),
-                        None => self.any_of(Share::Grid, kind),
+                        None => {
+                            let low = if self.positive.contains(&symbol.name) { 1 } else { kind.min() };
+                            let v = self.atom(Share::Grid, Some(low), Some(kind.max()));
+                            self.parameters.push((v, symbol.name.clone()));
+                            Poly::var(v)
+                        }
                     })
                 }
                 TypeKind::Pointer { .. } => {

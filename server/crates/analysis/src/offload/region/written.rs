@@ -7,8 +7,10 @@ use term::{BinOp, Body, BodyBuilder, Op, Origin, SymbolId, Term, TermId};
 
 use crate::calls::function::own_callee;
 use crate::calls::inline::expand_chosen;
+use crate::flow::effects::{call, Called};
+use crate::flow::library::LibraryEffect;
 use crate::offload::touched::TouchedParts;
-use crate::Program;
+use crate::{ObstacleKind, Program, TroubleKind};
 
 /// A function written for the offload of a stretch, with the statements of the stretch in it.
 #[derive(Clone, Debug)]
@@ -60,6 +62,33 @@ pub(crate) fn without_calls(
     let loops = statements.iter().flat_map(|&t| body.loops(t));
     let callers = loops.filter_map(|l| Some((l, e.caller_of(l)?))).collect();
     Some(Written { body, statements: statements.to_vec(), callers, touched: FxHashMap::default() })
+}
+
+/// The first call in the statements that keeps them from sharing data on the device, whatever their nests are: one that neither the
+/// host may do over between kernels nor a kernel can make.
+pub(crate) fn kept_apart_by(body: &Body, program: &Program, statements: &[TermId]) -> Option<TermId> {
+    let is_last = |kind: &ObstacleKind| match kind {
+        ObstacleKind::Call { why, .. } => matches!(
+            why,
+            TroubleKind::UnknownCall
+                | TroubleKind::IndirectCall
+                | TroubleKind::Ordered
+                | TroubleKind::State
+                | TroubleKind::NoReturn
+                | TroubleKind::Volatile
+        ),
+        ObstacleKind::UnknownCall(_) | ObstacleKind::IndirectCall => true,
+        _ => false,
+    };
+    let is_copy = |f: SymbolId| matches!(&*body.symbols[f].name, "memcpy" | "memmove" | "memset");
+    let stands_against = |t: TermId| match call(body, program, t) {
+        _ if body.asserted(t).is_some() => false,
+        Err(kind) => is_last(&kind),
+        Ok(Called::Library(e)) => e != LibraryEffect::default() && !body.callee(t).is_some_and(is_copy),
+        Ok(Called::Function(_)) => false,
+    };
+    let mut calls = statements.iter().flat_map(|&s| body.walk(s)).filter(|&t| *body.op(t) == Op::Call);
+    calls.find(|&t| stands_against(t))
 }
 
 /// See [`Body::asserted`].
@@ -122,6 +151,8 @@ impl Writer<'_> {
                 self.set_args(t, Vec::new());
                 let block = before.into_iter().chain([set]).collect();
                 let block = self.made(Op::List, block, t);
+                // what came first may have such statements itself
+                self.statement(block);
                 Some(vec![t, block])
             }
             _ => {

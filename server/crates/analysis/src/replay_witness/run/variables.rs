@@ -63,7 +63,7 @@ impl<'a> Run<'a, '_> {
                 let rest = if is_input { Rest::Input(Owner::Variable(s)) } else { Rest::Any };
                 Ok(self.make_variable(s, rest))
             }
-            Storage::StaticLocal => self.static_variable(s),
+            Storage::StaticLocal { .. } => self.static_variable(s),
             _ => {
                 if let Some(&o) = self.globals.get(&symbol.name) {
                     return Ok(o);

@@ -8,7 +8,7 @@ use term::{BinOp, RecordId, TypeId, TypeKind};
 use super::given::StandIn;
 use super::{of_type, Host};
 use crate::device::host_expr::{
-    distance_text, kind_of, place_text, symbol_text, term_text, within, Named, Scope,
+    distance_text, kind_of, parameter_text, place_text, symbol_text, within, Named, Scope,
 };
 use crate::device::host_term::Term;
 use crate::device::places::{Place, Places};
@@ -88,7 +88,7 @@ impl Host<'_> {
         let values = |p: &Param| -> Option<Named> {
             let text = match *p {
                 Param::Symbol(s) => symbol_text(&self.c, s),
-                Param::Term(t) => term_text(&self.c, t),
+                Param::Term(t) => parameter_text(&self.c, t),
                 Param::Distance { from, to } => distance_text(&self.c, from, to),
                 Param::Row(_) => return None,
             };

@@ -6,7 +6,9 @@ use analysis::Param;
 use term::{Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::device::expr::{int_name, Dialect, Exprs};
-use crate::device::host_expr::{distance_text, element_name, pointer_text, symbol_text, term_text, Named};
+use crate::device::host_expr::{
+    distance_text, element_name, parameter_text, pointer_text, symbol_text, term_text, Named,
+};
 use crate::device::host_term::Term;
 use crate::plan::{has_word, may_trap, name_part, BufferPlan, Kernel, Namer, Plan};
 
@@ -243,8 +245,8 @@ impl<'p> Givens<'p> {
                 Term::Name(self.int(v.kind, &wish, symbol_text(&self.caller, s), !v.early))
             }
             Param::Term(t) => {
-                let text = term_text(&self.caller, t);
-                let wish = wish_of(&text, "value");
+                let text = parameter_text(&self.caller, t);
+                let wish = self.kernel_choice(t).unwrap_or_else(|| wish_of(&text, "value"));
                 Term::Name(self.int(v.kind, &wish, text, !v.early))
             }
             Param::Row(_) => return None,
@@ -255,6 +257,13 @@ impl<'p> Givens<'p> {
             }
         };
         Some(Named { term, kind: v.kind })
+    }
+
+    /// What a condition that a kernel is given is called there.
+    fn kernel_choice(&self, t: TermId) -> Option<String> {
+        let mut all = self.plan.kernels.iter().flat_map(|k| &k.choices);
+        let found = all.find(|c| self.body().same(c.term, t))?;
+        Some(found.name.strip_prefix(&self.plan.prefix).unwrap_or(&found.name).to_owned())
     }
 
     /// A term's value, in its own type.
@@ -454,7 +463,10 @@ impl<'p> Givens<'p> {
     fn is_late(&self, s: SymbolId) -> bool {
         let (body, symbol) = (self.body(), &self.body().symbols[s]);
         match symbol.storage {
-            Storage::Param(_) | Storage::Global { .. } | Storage::StaticLocal | Storage::Constant(_) => false,
+            Storage::Param(_)
+            | Storage::Global { .. }
+            | Storage::StaticLocal { .. }
+            | Storage::Constant(_) => false,
             Storage::Local if matches!(body.types.kind(symbol.ty), TypeKind::Array { .. }) => false,
             Storage::Local => {
                 let is_set = |t: TermId| *body.op(t) == Op::Declare(s) && !body.args(t).is_empty();

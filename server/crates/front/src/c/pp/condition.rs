@@ -246,6 +246,7 @@ impl Condition<'_> {
             _ => match (self.macros.get(name), self.macros.is_defined(name)) {
                 // a macro with parameters that has none here, or its own name out of itself
                 (Some(super::MacroState::Defined(_)), _) | (_, Some(false)) => Value::signed(0),
+                (None, Some(true)) if self.macros.dialect.switch(name) == Some(true) => Value::signed(1),
                 _ => Value::UNKNOWN,
             },
         })

@@ -7,7 +7,7 @@ use term::RejectKind;
 
 use super::{Slot, Walk, Way};
 use crate::c::arms::Arm;
-use crate::c::pp::{Line, MacroState, Macros};
+use crate::c::pp::{self, Line, MacroState, Macros};
 use crate::c::says;
 use crate::limits::c_unit_directives::MAX_NESTED;
 use crate::Item;
@@ -88,6 +88,24 @@ impl Walk<'_, '_> {
         endif + 1
     }
 
+    /// What a conditional tests and marks at once is its own, and a guard: no other text says whether it is defined, however many
+    /// are missing.
+    fn not_guarded_yet(&mut self, k: usize) {
+        let name = match self.line(k) {
+            Line::Ifdef(name, false) => name,
+            Line::If(tokens) => match pp::not_defined(&tokens) {
+                Some(name) => name,
+                None => return,
+            },
+            _ => return,
+        };
+        let is_marked = matches!(self.line(k + 1), Line::Define(n, m) if n == name && m.is_mere_mark());
+        let holds_more = self.arms.get(&k).is_some_and(|a| a.next > k + 2);
+        if is_marked && holds_more && self.s.macros.get(&name).is_none() {
+            Arc::make_mut(&mut self.s.macros).set(name, MacroState::Undefined);
+        }
+    }
+
     /// Applies a directive wherever it stands; for a conditional, says where to go on.
     pub(crate) fn inside(&mut self, k: usize) -> Way {
         let line = self.line(k);
@@ -108,7 +126,10 @@ impl Walk<'_, '_> {
             Line::Pack(op) => Arc::make_mut(&mut self.s.macros).apply_pack(&op),
             // Between items and inside one, this was dealt with before.
             Line::Include(_) => {}
-            Line::If(_) | Line::Ifdef(..) => return self.choose(k),
+            Line::If(_) | Line::Ifdef(..) => {
+                self.not_guarded_yet(k);
+                return self.choose(k);
+            }
             // Met only at the end of an arm that was taken.
             Line::Elif(_) | Line::Elifdef(..) | Line::Else => {
                 return match self.arms.get(&k) {

@@ -166,6 +166,7 @@ impl Last {
                 old: FxHashMap::default(),
                 fresh: FxHashMap::default(),
                 slots: Vec::new(),
+                lent: Vec::new(),
                 plain: Vec::new(),
                 unit: &mut unit,
                 including: Including::new(&self.options),
@@ -224,7 +225,8 @@ impl Last {
         entries.insert(function.key, entry);
 
         let index = function.item;
-        for later in &mut self.unit.items[index + 1..] {
+        let lenders = self.unit.lenders.iter_mut();
+        for later in self.unit.items[index + 1..].iter_mut().chain(lenders) {
             follow(&mut later.span.start);
             follow(&mut later.span.end);
         }

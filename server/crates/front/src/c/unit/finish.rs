@@ -13,7 +13,9 @@ use crate::limits::c_unit_finish::{JOBS_PER_THREAD, MAX_THREADS};
 impl Walk<'_, '_> {
     /// Lowers the functions still to be lowered, on several threads where there are many, and puts all items in order.
     pub(super) fn finish(&mut self) -> FxHashMap<(u64, u64), Entry> {
-        let slots = std::mem::take(&mut self.s.slots);
+        let mut slots = std::mem::take(&mut self.s.slots);
+        let mut own = slots.len();
+        slots.append(&mut self.s.lent);
         let jobs: Vec<&Job> = slots
             .iter()
             .filter_map(|s| match s {
@@ -73,7 +75,10 @@ impl Walk<'_, '_> {
         }
         let mut results = results.into_iter();
         let mut items = Vec::with_capacity(slots.len());
-        for slot in slots {
+        for (k, slot) in slots.into_iter().enumerate() {
+            if k == own {
+                own = items.len();
+            }
             let item = match slot {
                 Slot::Done(item) => item,
                 Slot::Todo(job) => {
@@ -91,6 +96,7 @@ impl Walk<'_, '_> {
             };
             items.push(item);
         }
+        self.s.unit.lenders = items.split_off(own.min(items.len()));
         self.s.unit.items = items;
         if !cancel.is_cancelled() {
             self.header_functions();

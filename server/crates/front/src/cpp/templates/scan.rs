@@ -163,6 +163,21 @@ impl<'a> Scan<'a> {
         out
     }
 
+    /// Whether a template is a function of the host that launches kernels.
+    pub(super) fn lends(&self, t: &Template) -> bool {
+        let Some(open) = (t.from..t.to).find(|&j| self.word(j) == "{") else { return false };
+        !(t.from..open).any(|j| matches!(self.word(j), "__global__" | "__device__"))
+            && (open..t.to).any(|j| self.word(j) == "<<" && self.word(j + 1) == "<")
+    }
+
+    /// Whether a template is a function of one `return`, and none of a device alone.
+    pub(super) fn is_helper(&self, t: &Template) -> bool {
+        let Some(open) = (t.from..t.to).find(|&j| self.word(j) == "{") else { return false };
+        self.word(open + 1) == "return"
+            && (open + 1..t.to).filter(|&j| self.word(j) == ";").count() == 1
+            && !(t.from..open).any(|j| self.word(j) == "__global__")
+    }
+
     /// The template at `k`.
     fn template(&self, k: usize) -> Template {
         let mut t = Template { from: k, to: k + 2, name: None, parameters: None, has_body: false };

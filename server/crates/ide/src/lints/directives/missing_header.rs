@@ -27,7 +27,7 @@ fn missing_header(ask: &Ask) -> Vec<(Span, Message)> {
     let doc = &ask.doc;
     let headers = missing_headers(doc);
     let Some((span, first)) = headers.first() else { return Vec::new() };
-    let names = undeclared(doc);
+    let names: Vec<String> = undeclared(doc).into_iter().filter(|n| !is_declared(doc, n)).collect();
     if names.is_empty() {
         return Vec::new();
     }
@@ -47,20 +47,73 @@ fn missing_header(ask: &Ask) -> Vec<(Span, Message)> {
     vec![(*span, Message { message, ..Message::default() })]
 }
 
+/// Whether the document, or a header that was read for it, declares a name in a place that was not understood: C++ for the most part.
+pub fn is_declared(doc: &Doc, name: &str) -> bool {
+    doc.may_declare(name) || doc.unit().headers.iter().any(|h| h.may_declare(name))
+}
+
 /// Whether a name is one that the toolkit's headers or the compiler declare, which nobody needs here: nothing is missing without them.
-fn is_provided(name: &str) -> bool {
+pub fn is_provided(name: &str) -> bool {
     const FAMILIES: [&str; 11] = [
         "cuda", "cublas", "curand", "cufft", "cusparse", "cusolver", "cudnn", "nvml", "nvtx", "nvrtc", "nccl",
     ];
     const OTHERS: [&str; 5] =
         ["device_launch_parameters", "cooperative_groups", "vector_types", "mma", "FILE"];
+    // what kernels call without a header, besides C's functions
+    const FUNCTIONS: [&str; 22] = [
+        "normcdf",
+        "normcdfinv",
+        "erfinv",
+        "erfcinv",
+        "erfcx",
+        "rsqrt",
+        "rcbrt",
+        "sinpi",
+        "cospi",
+        "sincos",
+        "sincospi",
+        "rhypot",
+        "norm3d",
+        "rnorm3d",
+        "norm4d",
+        "rnorm4d",
+        "exp10",
+        "umin",
+        "umax",
+        "llmin",
+        "llmax",
+        "saturate",
+    ];
+    // `double4`, `uchar2`
+    const VECTORS: [&str; 12] = [
+        "char",
+        "uchar",
+        "short",
+        "ushort",
+        "int",
+        "uint",
+        "long",
+        "ulong",
+        "longlong",
+        "ulonglong",
+        "float",
+        "double",
+    ];
+    let plain = name.strip_prefix("make_").unwrap_or(name);
     let lower = name.to_ascii_lowercase();
     name.starts_with("__")
+        || FUNCTIONS.contains(&name.strip_suffix('f').filter(|n| FUNCTIONS.contains(n)).unwrap_or(name))
+        || plain.strip_suffix(['1', '2', '3', '4']).is_some_and(|of| VECTORS.contains(&of))
         || FAMILIES.iter().any(|f| lower.starts_with(f))
         || OTHERS.contains(&name)
         // the driver's functions and types: cuInit, CUdevice
         || name.strip_prefix("cu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
         || name.strip_prefix("CU").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase() || c == '_'))
+}
+
+/// Whether it is a header of C's library or of the toolkit.
+pub fn is_known_header(name: &str) -> bool {
+    is_provided(name.split(['/', '.']).next().unwrap_or(name)) || front::is_standard_header(name)
 }
 
 /// The headers that a document includes and that were not found, each where that stands; not those of the toolkit.
@@ -80,8 +133,7 @@ pub fn missing_headers(doc: &Doc) -> Vec<(Span, String)> {
         let Some(rest) = named.map(str::trim_start) else { continue };
         let close = if rest.starts_with('<') { '>' } else { '"' };
         let Some((name, after)) = rest.get(1..).and_then(|r| r.split_once(close)) else { continue };
-        let stem = name.split(['/', '.']).next().unwrap_or(name);
-        if missing.contains(&name) && !is_provided(stem) && out.iter().all(|(_, known)| known != name) {
+        if missing.contains(&name) && !is_known_header(name) && out.iter().all(|(_, known)| known != name) {
             let span = Span::new(start + line.len() - words.len(), at - after.len());
             out.push((span, name.to_owned()));
         }
@@ -93,7 +145,14 @@ pub fn missing_headers(doc: &Doc) -> Vec<(Span, String)> {
 fn undeclared(doc: &Doc) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut types: Vec<String> = Vec::new();
-    for item in doc.unit().items.iter().filter(|i| i.kind == ItemKind::Function) {
+    // of C++ around kernels, whose names other headers and namespaces declare, nothing is said that could rest on them
+    let kernels = crate::quiet::offers_nothing(doc);
+    // nor where names of namespaces stand alone
+    if !doc.language().offloads && doc.source().contains("using namespace") && !kernels {
+        return out;
+    }
+    let functions = doc.unit().items.iter().filter(|i| i.kind == ItemKind::Function);
+    for item in functions.filter(|i| !kernels || i.is_kernel || i.is_device) {
         let body = &item.body;
         for t in body.walk(body.root) {
             let Op::Sym(s) = body.op(t) else { continue };

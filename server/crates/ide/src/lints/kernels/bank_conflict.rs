@@ -2,7 +2,7 @@
 
 use base::Span;
 
-use crate::kernels::{assumed, launch_words, looked_at};
+use crate::kernels::{launch_words, looked_at, wherever};
 use crate::lints::{Find, Lint, Message};
 use crate::repairs::{Repair, Site};
 use crate::{Ask, Fact, Severity};
@@ -25,6 +25,7 @@ fn bank_conflict(ask: &Ask) -> Vec<(Span, Message)> {
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
         let (facts, launch) = ask.kernel_facts(item);
         let mut told: Vec<Span> = Vec::new();
+        let mut all: Vec<((&str, u64), Span, Message)> = Vec::new();
         for a in facts.accesses.iter().filter(|a| a.space == term::Space::Shared && !a.atomic) {
             let span = item.body.span(a.term).shifted(item.span.start);
             let needed = (a.bytes / 4).max(1);
@@ -32,10 +33,11 @@ fn bank_conflict(ask: &Ask) -> Vec<(Span, Message)> {
             if let Some(any) = a.any_shape.as_ref().filter(conflict) {
                 told.push(span);
                 let mild = any.worst <= 2 * needed;
-                let message = for_every_launch(a, any, needed);
+                let with = wherever(doc, item, &launch, any.assumed);
+                let message = for_every_launch(a, any, needed, &with);
                 let severity = mild.then_some(Severity::Hint);
                 let on = Message::on(item, Fact::BankConflict(a.object.clone()));
-                found.push((span, Message { message, severity, ..on }));
+                all.push(((&a.object, any.worst), span, Message { message, severity, ..on }));
             }
             let Some(r) = &a.requests else { continue };
             if r.ways <= needed || told.contains(&span) {
@@ -54,22 +56,21 @@ fn bank_conflict(ask: &Ask) -> Vec<(Span, Message)> {
                 r.ways,
                 a.object,
                 r.ways,
-                launch_words(&launch)
+                launch_words(&ask.doc, item, &launch)
             );
             // one more pass is often cheaper than what would save it
             let mild = r.ways <= 2 * needed;
             let severity = mild.then_some(Severity::Hint);
-            found.push((
-                span,
-                Message { message, severity, ..Message::on(item, Fact::BankConflict(a.object.clone())) },
-            ));
+            let on = Message::on(item, Fact::BankConflict(a.object.clone()));
+            all.push(((&a.object, r.ways), span, Message { message, severity, ..on }));
         }
+        found.extend(super::told_once(doc, all, LINT.severity, "Such a conflict is also"));
     }
     found
 }
 
 /// What is said without a launch that is known.
-fn for_every_launch(a: &AccessFact, any: &AnyShape, needed: u64) -> String {
+fn for_every_launch(a: &AccessFact, any: &AnyShape, needed: u64, with: &str) -> String {
     let (upto, who) = match any.partial {
         false => ("", "lanes of a warp ask".to_owned()),
         true => ("Up to ", format!("the {} lanes of a warp that may come here ask", any.lanes)),
@@ -77,10 +78,9 @@ fn for_every_launch(a: &AccessFact, any: &AnyShape, needed: u64) -> String {
     let ways = any.worst;
     format!(
         "{upto}{ways}-way bank conflict: {who} one bank of `{}` for {ways} different words, and the request takes {ways} passes instead of \
-         {needed}, with whatever launch of {}. Nsight Compute: shared-memory bank conflict. Pad the rows by one element, or let \
+         {needed}, with {with}. Nsight Compute: shared-memory bank conflict. Pad the rows by one element, or let \
          neighbouring lanes touch neighbouring words.",
-        a.object,
-        assumed(any.assumed)
+        a.object
     )
 }
 

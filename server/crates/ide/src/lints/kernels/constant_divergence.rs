@@ -42,7 +42,7 @@ fn constant_divergence(ask: &Ask) -> Vec<(Span, Message)> {
                 a.object,
                 r.count,
                 r.count + r.conflicts,
-                launch_words(&launch)
+                launch_words(&ask.doc, item, &launch)
             );
             let severity = (r.ways <= 2).then_some(Severity::Hint);
             found.push((span, Message { message, severity, ..Message::of(item) }));

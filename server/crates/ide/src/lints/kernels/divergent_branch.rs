@@ -2,7 +2,7 @@
 
 use base::Span;
 
-use crate::kernels::{assumed, launch_words};
+use crate::kernels::{launch_words, wherever};
 use crate::lints::{Find, Lint, Message};
 use crate::{Ask, Severity};
 
@@ -31,7 +31,7 @@ fn divergent_branch(ask: &Ask) -> Vec<(Span, Message)> {
                 d.lanes as f64 / d.warps as f64,
                 launch.limits.lanes,
                 d.packed,
-                launch_words(&launch)
+                launch_words(&ask.doc, item, &launch)
             );
             found.push((span, Message { message, ..Message::of(item) }));
         }
@@ -46,10 +46,10 @@ fn divergent_branch(ask: &Ask) -> Vec<(Span, Message)> {
                 false => format!("{holds} of {of}"),
             };
             let message = format!(
-                "This condition divides every warp that comes here: {rounds} threads run what is behind it, with whatever launch of {}. Nsight \
+                "This condition divides every warp that comes here: {rounds} threads run what is behind it, with {}. Nsight \
                  Compute: divergent branches, Avg. Not Predicated Off Threads Per Warp. Let neighbouring threads do neighbouring work, so that \
                  whole warps go one way.",
-                assumed(any.assumed)
+                wherever(doc, item, &launch, any.assumed)
             );
             found.push((span, Message { message, ..Message::of(item) }));
         }

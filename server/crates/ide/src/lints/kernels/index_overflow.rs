@@ -35,7 +35,7 @@ fn index_overflow(ask: &Ask) -> Vec<(Span, Message)> {
                 o.value,
                 thread_words(o.thread, o.block),
                 o.most,
-                launch_words(&launch)
+                launch_words(&ask.doc, item, &launch)
             );
             let related =
                 vec![Related { span: place(o.access), message: "the subscript of this access".into() }];

@@ -6,7 +6,7 @@ use crate::lints::{Find, Lint, Message};
 use crate::repairs::{Repair, Site};
 use crate::{Ask, Fact, Severity};
 use term::device::{AtomicOp, Scope, Word};
-use term::{IntKind, TermId, TypeKind};
+use term::{BinOp, Body, IntKind, Op, TermId, TypeKind};
 use text::Edit;
 
 pub(super) const LINT: Lint = Lint {
@@ -34,6 +34,11 @@ fn missing_atomic(ask: &Ask) -> Vec<(Span, Message)> {
             let atomic = |op| gpu::CUDA.said(Word::Atomic(Some(op), Scope::Device));
             let add = atomic(AtomicOp::Add);
             let message = match u.extreme {
+                None if !is_one_operation(&item.body, u.term) => format!(
+                    "{who} both read and write `{place}`, and one of the two updates is lost. Repeat it with `{}` until no other thread came in \
+                     between, unless no two threads ever find the same.",
+                    atomic(AtomicOp::CompareExchange)
+                ),
                 None => format!(
                     "{who} both read and write `{place}`, and one of the two updates is lost. Use an atomic operation, such as \
                      `{add}(&{place}, …)`, unless no two threads ever find the same."
@@ -51,6 +56,23 @@ fn missing_atomic(ask: &Ask) -> Vec<(Span, Message)> {
         }
     }
     found
+}
+
+/// Whether one atomic operation does what a statement does: a sum, a difference, or bits put together.
+fn is_one_operation(body: &Body, t: TermId) -> bool {
+    use BinOp::{Add, BitAnd, BitOr, BitXor, Sub};
+    match (body.op(t), body.args(t)) {
+        (Op::Step { .. }, _) => true,
+        (Op::Compound(op), _) => matches!(op, Add | Sub | BitAnd | BitOr | BitXor),
+        (Op::Assign, &[place, value]) => match (body.op(value), body.args(value)) {
+            (Op::Binary(Add | BitAnd | BitOr | BitXor), &[a, b]) => {
+                body.same(a, place) || body.same(b, place)
+            }
+            (Op::Binary(Sub), &[a, _]) => body.same(a, place),
+            _ => false,
+        },
+        _ => true,
+    }
 }
 
 /// The atomic operation of the same meaning.

@@ -46,7 +46,7 @@ fn out_of_range(ask: &Ask) -> Vec<(Span, Message)> {
                 o.object,
                 o.index,
                 o.length,
-                launch_words(&launch)
+                launch_words(&ask.doc, item, &launch)
             );
             found.push((span, Message { message, ..Message::on(item, Fact::OutOfRange(o.clone())) }));
         }

@@ -29,7 +29,7 @@ fn redundant_barrier(ask: &Ask) -> Vec<(Span, Message)> {
             let message = format!(
                 "This barrier orders nothing: without it no two threads of a block touch one place that they did not before, in {}. \
                  All threads of the block wait here for the slowest. Remove it if no other launch needs it.",
-                launch_words(&launch)
+                launch_words(&ask.doc, item, &launch)
             );
             found.push((
                 span,

@@ -122,7 +122,7 @@ fn words(doc: &Doc, kernel: &front::Item, all: &[RaceWitness]) -> (Span, Message
             line(doc, a)
         )
     };
-    let launch = launch_words(&w.launch);
+    let launch = launch_words(doc, kernel, &w.launch);
     let barrier = |scope| gpu::CUDA.said(Word::Barrier(scope, Tally::Nothing));
     let (of_block, of_warp) = (barrier(Scope::Block), barrier(Scope::Warp));
     let add = gpu::CUDA.said(Word::Atomic(Some(AtomicOp::Add), Scope::Device));

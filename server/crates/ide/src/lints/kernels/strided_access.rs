@@ -2,11 +2,11 @@
 
 use base::Span;
 
-use crate::kernels::{assumed, launch_words, looked_at};
+use crate::kernels::{assumed, launch_words, looked_at, wherever};
 use crate::lints::{Find, Lint, Message};
 use crate::repairs::{Repair, Site};
 use crate::{Ask, Fact, Severity};
-use analysis::{AccessFact, AnyShape, Pattern};
+use analysis::{AccessFact, AnyShape, Assumed, Pattern};
 use term::device::{Index, Word};
 use term::Op;
 use text::Edit;
@@ -20,19 +20,25 @@ pub(super) const LINT: Lint = Lint {
     fixes: &[fix],
 };
 
+/// Elements that neighbours may lie apart where all between them are asked for beside it: the sectors are filled, and found in the cache.
+const SECTOR: u64 = 4;
+
 fn strided_access(ask: &Ask) -> Vec<(Span, Message)> {
     let doc = &ask.doc;
     let mut found = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
         let (facts, launch) = ask.kernel_facts(item);
         let mut told: Vec<Span> = Vec::new();
+        let mut all: Vec<((&str, Apart), Span, Message)> = Vec::new();
         for a in facts.accesses.iter().filter(|a| a.space == term::Space::Global && !a.atomic) {
             let span = item.body.span(a.term).shifted(item.span.start);
             if let Some(any) = a.any_shape.as_ref().filter(|_| !told.contains(&span)) {
-                if let Some((message, severity)) = for_every_launch(a, any, &facts.accesses) {
+                let with = wherever(&ask.doc, item, &launch, any.assumed);
+                if let Some((message, severity)) = for_every_launch(a, any, &facts.accesses, &with) {
                     told.push(span);
                     let on = Message::on(item, Fact::StridedAccess);
-                    found.push((span, Message { message, severity, ..on }));
+                    let apart = Apart::of(any);
+                    all.push(((&a.object, apart), span, Message { message, severity, ..on }));
                 }
             }
             let Some(r) = &a.requests else { continue };
@@ -58,24 +64,56 @@ fn strided_access(ask: &Ask) -> Vec<(Span, Message)> {
             };
             let how = how(a);
             let rounds = looked_at(r);
-            let thread = gpu::CUDA.said(Word::Index(Index::Thread));
+            let remedy = wider(launch.block, a.bytes, r.worst_sectors).unwrap_or_else(along_x);
             let message = format!(
                 "{apart}: {how} `{}`, a warp asks for {} sectors of 32 bytes where {} would hold its data ({} against {}{rounds}{} {}). \
-                 Nsight Compute: uncoalesced global access. Let `{thread}.x` move along the last subscript, or stage a tile in shared memory.",
+                 Nsight Compute: uncoalesced global access. {remedy}",
                 a.object,
                 r.worst_sectors,
                 r.worst_ideal,
                 r.sectors,
                 r.ideal,
                 if r.blocks.is_some() { ", of" } else { " over" },
-                launch_words(&launch)
+                launch_words(&ask.doc, item, &launch)
             );
             let mild = r.worst_sectors < 4 * r.worst_ideal;
             let severity = mild.then_some(Severity::Hint);
-            found.push((span, Message { message, severity, ..Message::on(item, Fact::StridedAccess) }));
+            let on = Message::on(item, Fact::StridedAccess);
+            all.push(((&a.object, Apart::Bytes(r.stride)), span, Message { message, severity, ..on }));
         }
+        found.extend(super::told_once(doc, all, LINT.severity, "Places as far apart are touched"));
     }
     found
+}
+
+/// How far apart neighbouring threads touch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Apart {
+    RunTime,
+    Elements(Pattern),
+    Bytes(Option<i64>),
+}
+
+impl Apart {
+    fn of(any: &AnyShape) -> Apart {
+        match any.run_time {
+            true => Apart::RunTime,
+            false => Apart::Elements(any.pattern),
+        }
+    }
+}
+
+/// What to do about the shape of blocks, where each of their rows touches neighbouring places and is shorter than a warp: so wide they are.
+fn wider(block: Option<[u32; 3]>, bytes: u64, sectors: u64) -> Option<String> {
+    let width = u64::from(block?[0]);
+    let is_short = width > 0 && width < 32 && 32 % width == 0;
+    let whole = (32 / width.max(1)) * (width * bytes).div_ceil(32);
+    (is_short && sectors == whole).then(|| {
+        format!(
+            "Make the blocks wider along x: their rows are {width} threads, {} bytes, long.",
+            width * bytes
+        )
+    })
 }
 
 fn how(a: &AccessFact) -> &'static str {
@@ -86,15 +124,25 @@ fn how(a: &AccessFact) -> &'static str {
     }
 }
 
+fn along_x() -> String {
+    let thread = gpu::CUDA.said(Word::Index(Index::Thread));
+    format!("Let `{thread}.x` move along the last subscript, or stage a tile in shared memory.")
+}
+
 /// What is said without a launch that is known.
 fn for_every_launch(
     a: &AccessFact,
     any: &AnyShape,
     all: &[AccessFact],
+    everywhere: &str,
 ) -> Option<(String, Option<Severity>)> {
-    let (how, thread) = (how(a), gpu::CUDA.said(Word::Index(Index::Thread)));
+    let how = how(a);
     let with = assumed(any.assumed);
-    let remedy = format!("Let `{thread}.x` move along the last subscript, or stage a tile in shared memory.");
+    let block = match any.assumed {
+        Assumed::RowsOfWarps => None,
+        Assumed::Launch(block) | Assumed::Tile(block) => Some(block),
+    };
+    let remedy = wider(block, a.bytes, any.worst).unwrap_or_else(along_x);
     let lanes = any.lanes;
     if any.run_time && any.lanes > 1 {
         let message = format!(
@@ -112,7 +160,7 @@ fn for_every_launch(
             b.object == a.object && b.reads == a.reads && stride == Some(any.pattern)
         };
         let beside = all.iter().filter(same).count() as u64;
-        if k.unsigned_abs() <= 2 && beside >= k.unsigned_abs() {
+        if k.unsigned_abs() <= SECTOR && beside >= k.unsigned_abs() {
             return None;
         }
     }
@@ -122,10 +170,11 @@ fn for_every_launch(
     };
     let who = match any.partial {
         false => "a warp".to_owned(),
+        true if lanes == 32 => "a warp of which all threads come here".to_owned(),
         true => format!("a warp of which {lanes} threads come here"),
     };
     let message = format!(
-        "{apart}: {how} `{}`, {who} asks for at least {} sectors of 32 bytes where {} would hold its data, with whatever launch of {with}. \
+        "{apart}: {how} `{}`, {who} asks for at least {} sectors of 32 bytes where {} would hold its data, with {everywhere}. \
          Nsight Compute: uncoalesced global access. {remedy}",
         a.object, any.worst, any.ideal
     );

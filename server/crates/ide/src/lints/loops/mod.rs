@@ -5,7 +5,7 @@ mod copied_each_round;
 mod marked_refused;
 mod marked_sequential;
 mod marked_unknown;
-mod not_understood;
+pub(crate) mod not_understood;
 mod parallel_loop;
 mod reduction_loop;
 mod unknown_loop;

@@ -18,14 +18,25 @@ pub(super) const LINT: Lint = Lint {
 };
 
 fn not_understood(ask: &Ask) -> Vec<(Span, Message)> {
-    let doc = &ask.doc;
+    // where no offload starts, the host's side is not spoken of
+    unread(&ask.doc, crate::quiet::offers_nothing(&ask.doc))
+}
+
+/// Whether a document has loops that could not be read, told or not.
+pub fn has_unread_loops(doc: &Doc) -> bool {
+    !unread(doc, false).is_empty()
+}
+
+/// The places with loops that could not be read; `kernels`: not those in functions that run on the host.
+fn unread(doc: &Doc, kernels: bool) -> Vec<(Span, Message)> {
     let mut found = Vec::new();
     for item in doc.unit().items.iter().filter(|i| i.kind == ItemKind::Function) {
         if item.body.rejects().next().is_none() {
             continue;
         }
+        let is_host = kernels && !item.is_kernel && !item.is_device;
         let loops: Vec<Span> = item.body.loops(item.body.root).map(|l| item.body.span(l)).collect();
-        for reject in item.body.rejects() {
+        for reject in item.body.rejects().filter(|_| !is_host) {
             // inside a loop that is listed, the loop says so itself
             let listed = loops.iter().any(|l| l.contains(reject.span));
             if !listed {
@@ -40,7 +51,9 @@ fn not_understood(ask: &Ask) -> Vec<(Span, Message)> {
     let declared =
         items.flat_map(|i| i.body.rejects().map(|r| (r.kind, &*r.reason, r.span.shifted(i.span.start))));
     let of_file = doc.unit().rejects.iter().map(|r| (r.kind, &*r.reason, r.span));
-    for (kind, reason, span) in declared.chain(of_file) {
+    for (kind, reason, span) in
+        declared.chain(of_file).filter(|(_, reason, _)| !kernels || is_condition(reason))
+    {
         let text = doc.slice(span);
         // of kernels and what they call others speak
         let Some(first) =
@@ -77,15 +90,29 @@ fn not_understood(ask: &Ask) -> Vec<(Span, Message)> {
 
 fn add(doc: &Doc, span: Span, reason: &str, found: &mut Vec<(Span, Message)>) {
     let text = doc.slice(span);
-    if doc.language().first_loop(text).is_none() {
+    let Some(first) = doc.language().first_loop(text) else { return };
+    // a loop that is listed says so itself
+    let first = span.start + first as u32;
+    let listed = doc.unit().items.iter().filter(|i| i.span.touches(first)).any(|i| {
+        let mut loops = i.body.loops(i.body.root).map(|l| i.body.span(l).shifted(i.span.start));
+        loops.any(|l| l.start == first && span.contains(l))
+    });
+    if listed {
         return;
     }
     let first_line = text.lines().next().unwrap_or("").trim_end();
     let shown = Span::new(span.start as usize, span.start as usize + first_line.len());
-    let message = format!(
-        "Loops here are not analyzed: this place was not understood ({}). Nothing is said of them until it is \
-         written in a form that can be read.",
-        in_full(reason)
-    );
+    // what the compiler is told, this is to be told, too
+    let remedy = match is_condition(reason) {
+        true => "Name the macros that decide it in the setting `warpwright.defines`, or with `-D`.",
+        false => "Nothing is said of them until it is written in a form that can be read.",
+    };
+    let message =
+        format!("Loops here are not analyzed: this place was not understood ({}). {remedy}", in_full(reason));
     found.push((shown, Message { message, ..Message::default() }));
+}
+
+/// Whether a condition of the build is all that keeps a place from being read.
+fn is_condition(reason: &str) -> bool {
+    reason.starts_with("the condition `#if")
 }

@@ -7,7 +7,7 @@ use simulate::{ElementKind, Fault, FaultKind, ObjectId, Rng, Snapshot, Value};
 
 use super::promised::PromisedEnd;
 use super::{
-    Choice, Contents, Given, Held, Input, Layout, Link, Parameter, Reach, Room, Signature, MOST_BYTES,
+    Choice, Contents, Given, Held, Input, Layout, Link, Parameter, Reach, Room, Signature, Sizes, MOST_BYTES,
 };
 use crate::limits::verify_inputs_making::{
     INNER_MARGIN, LARGEST_BUFFER, LEAST_ROOM, SHARED_PARTS, SHARED_ROOM,
@@ -50,8 +50,10 @@ pub(super) fn wide(
         Wide { input: wide, bases: Vec::new(), whole: Vec::new(), made: 0, rng: Rng(choice.seed), choice };
     for p in &signature.parameters {
         let given = match p {
-            Parameter::Size { name, max } => {
-                let v = match (asked(name), choice.wild) {
+            Parameter::Size { name, max, only } => {
+                // once in a while it is another
+                let only = only.filter(|_| w.rng.below(8) > 0);
+                let v = match (asked(name).or(only), choice.wild) {
                     (Some(v), _) => v.min(*max),
                     (None, true) => w.number(*max),
                     (None, false) => i128::from(w.size()).min(*max),
@@ -59,20 +61,17 @@ pub(super) fn wide(
                 text.push(format!("{name}={v}"));
                 Given::Plain(Value::Int(v))
             }
-            Parameter::Real { double } => {
-                let v = match (choice.awkward, choice.held) {
-                    (true, _) => AWKWARD[w.rng.below(AWKWARD.len())],
-                    (false, Held::Any) => w.rng.below(2001) as f64 / 500.0 - 2.0,
-                    (false, _) => w.rng.below(1001) as f64 / 1000.0,
-                };
-                Given::Plain(if *double { Value::F64(v) } else { Value::F32(v as f32) })
-            }
+            Parameter::Real { double } => w.real(*double),
             Parameter::Whole { name, layout } => {
                 let b = w.table(name, layout, &mut text, 0);
                 w.whole.push(b);
                 Given::Pointer(b, 0)
             }
-            Parameter::Buffer { name, layout, may_alias, square } => {
+            Parameter::Buffer { name, asked: true, .. } if w.rng.below(3) == 0 => {
+                text.push(format!("{name} is null"));
+                Given::Plain(Value::Null)
+            }
+            Parameter::Buffer { name, layout, may_alias, square, asked: _ } => {
                 let shared = w.input.buffers.iter().enumerate().position(|(k, b): (usize, &Contents)| {
                     choice.overlap
                         && *may_alias
@@ -221,6 +220,16 @@ impl Wide {
         cut
     }
 
+    /// A floating-point number.
+    fn real(&mut self, double: bool) -> Given {
+        let v = match (self.choice.awkward, self.choice.held) {
+            (true, _) => AWKWARD[self.rng.below(AWKWARD.len())],
+            (false, Held::Any) => self.rng.below(2001) as f64 / 500.0 - 2.0,
+            (false, _) => self.rng.below(1001) as f64 / 1000.0,
+        };
+        Given::Plain(if double { Value::F64(v) } else { Value::F32(v as f32) })
+    }
+
     /// Any number of a type whose largest is given.
     fn number(&mut self, max: i128) -> i128 {
         if max <= 1 {
@@ -244,10 +253,13 @@ impl Wide {
         if self.choice.held == Held::Alike && self.rng.below(3) == 0 {
             return 1;
         }
-        if self.choice.equal {
-            self.choice.size
-        } else {
-            self.choice.size.saturating_add(self.rng.below(4) as u64).saturating_sub(self.rng.below(3) as u64)
+        let size = self.choice.size;
+        match self.choice.sizes {
+            Sizes::Equal => size,
+            Sizes::Near => {
+                size.saturating_add(self.rng.below(4) as u64).saturating_sub(self.rng.below(3) as u64)
+            }
+            Sizes::Apart => [1, 2, 3, size, size, 2 * size][self.rng.below(6)],
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use term::{Body, Len, Op, Storage, SymbolId, TypeId, TypeKind};
+use term::{BinOp, Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
 use super::layout::{pointee, Layout};
 use super::promised::{kept, Kept};
@@ -13,6 +13,8 @@ pub(in crate::verify) enum Parameter {
     Size {
         name: Arc<str>,
         max: i128,
+        /// Of another value the function leaves at once: the size of a structure, say.
+        only: Option<i128>,
     },
     Real {
         double: bool,
@@ -23,6 +25,8 @@ pub(in crate::verify) enum Parameter {
         may_alias: bool,
         /// Elements of an array whose rows have the declared length, and that is as long as a row is wide; 0 for plain pointers.
         square: u64,
+        /// Whether the function asks whether it points anywhere, so that it may be null.
+        asked: bool,
     },
     /// A structure handed over whole, or the place of one that is returned.
     Whole {
@@ -86,7 +90,9 @@ pub(in crate::verify) fn signature(body: &Body) -> Result<Signature, String> {
         let symbol = &body.symbols[s];
         let unknown = || Err(format!("no input can be made up for the parameter `{}`", symbol.name));
         parameters.push(match body.types.kind(symbol.ty) {
-            &TypeKind::Int(k) => Parameter::Size { name: symbol.name.clone(), max: k.max() },
+            &TypeKind::Int(k) => {
+                Parameter::Size { name: symbol.name.clone(), max: k.max(), only: only(body, s) }
+            }
             TypeKind::Float(term::FloatKind::F32) => Parameter::Real { double: false },
             TypeKind::Float(term::FloatKind::F64) => Parameter::Real { double: true },
             TypeKind::Pointer { to, .. } => match pointee(&body.types, *to, 0) {
@@ -95,6 +101,7 @@ pub(in crate::verify) fn signature(body: &Body) -> Result<Signature, String> {
                     layout,
                     may_alias: !body.types.quals(symbol.ty).is_restrict,
                     square: square(&body.types, *to),
+                    asked: is_asked(body, s),
                 },
                 None => return unknown(),
             },
@@ -144,6 +151,46 @@ pub(in crate::verify) fn signature(body: &Body) -> Result<Signature, String> {
         globals.push(Global { name: symbol.name.clone(), layout, count, is_size, constant, dead: false });
     }
     Ok(Signature { parameters, globals, promises: kept(body) })
+}
+
+/// Whether somewhere it is asked whether a pointer points anywhere: `p != NULL`, `if (p)`, `!p`, `p && …`.
+fn is_asked(body: &Body, s: SymbolId) -> bool {
+    let is = |t: Option<&TermId>| t.is_some_and(|&t| body.as_symbol(t) == Some(s));
+    let is_null = |t: TermId| body.walk(t).all(|x| matches!(body.op(x), Op::Cast | Op::Int(0)));
+    body.walk(body.root).any(|t| match (body.op(t), body.args(t)) {
+        (Op::Binary(BinOp::Eq | BinOp::Ne), &[a, b]) => {
+            is(Some(&a)) && is_null(b) || is(Some(&b)) && is_null(a)
+        }
+        (Op::Binary(BinOp::And | BinOp::Or), args) => args.iter().any(|a| is(Some(a))),
+        (Op::Unary(UnOp::Not) | Op::If | Op::Select, args) => is(args.first()),
+        _ => false,
+    })
+}
+
+/// The number that a parameter has to be: `if (s != 16) return …`.
+fn only(body: &Body, s: SymbolId) -> Option<i128> {
+    let plain = |mut t: TermId| {
+        while let (Op::Cast, &[inner]) = (body.op(t), body.args(t)) {
+            t = inner;
+        }
+        t
+    };
+    let leaves = |t: TermId| match (body.op(t), body.args(t)) {
+        (Op::Return, _) => true,
+        (Op::List, args) => args.last().is_some_and(|&last| *body.op(last) == Op::Return),
+        _ => false,
+    };
+    body.walk(body.root).find_map(|t| {
+        let (Op::If, &[condition, then]) = (body.op(t), body.args(t)) else { return None };
+        let (Op::Binary(BinOp::Ne), &[a, b]) = (body.op(condition), body.args(condition)) else {
+            return None;
+        };
+        let is_it = leaves(then) && body.as_symbol(plain(a)) == Some(s);
+        match body.op(plain(b)) {
+            Op::Int(v) if is_it => Some(*v),
+            _ => None,
+        }
+    })
 }
 
 /// How many elements `a` of `double a[][400]` may be used for: a row for each of a row's.

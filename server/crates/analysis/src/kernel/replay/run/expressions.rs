@@ -225,7 +225,7 @@ impl<'a> Values<'a> for Runner<'a> {
             }
             Storage::Param(_) | Storage::Local => ThreadPlace::Local(s),
             Storage::Shared => ThreadPlace::In(self.object_of(s, ObjectKind::Shared), Some(0)),
-            Storage::Global { .. } | Storage::StaticLocal => {
+            Storage::Global { .. } | Storage::StaticLocal { .. } => {
                 ThreadPlace::In(self.object_of(s, ObjectKind::Global), Some(0))
             }
             _ => ThreadPlace::Nowhere,

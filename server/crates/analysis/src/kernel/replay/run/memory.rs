@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use term::{Len, Storage, SymbolId, TermId, TypeId, TypeKind};
+use term::{Len, SymbolId, TermId, TypeId, TypeKind};
 
 use super::super::values::Val;
 use super::super::{Event, KernelObject, ObjectKind, Touch, MAX_EVENTS};
@@ -97,9 +97,7 @@ impl<'a> Runner<'a> {
             (ObjectKind::Shared, true) => "(dynamic shared memory)".into(),
             // scopes of one function may have variables of one name
             (ObjectKind::Shared, false) => format!("{}::{}#{}", body.name, symbol.name, s.0).into(),
-            _ if symbol.storage == Storage::StaticLocal => {
-                format!("{}::{}#{}", body.name, symbol.name, s.0).into()
-            }
+            _ if symbol.storage.is_static_local() => format!("{}::{}#{}", body.name, symbol.name, s.0).into(),
             _ => symbol.name.clone(),
         };
         let bytes = match (open, kind) {

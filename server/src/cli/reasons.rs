@@ -10,6 +10,39 @@ pub fn is_ours(text: &str) -> bool {
     head.join(" ").contains(OURS)
 }
 
+/// The text with its reasons and with what says them where the program is built by anybody's compiler; another one's as it is.
+pub fn self_contained(text: &str) -> String {
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let Some(host) = is_ours(text).then(|| text.find(HOST)).flatten() else { return text.to_owned() };
+    let Some(line) = text[host..].find('\n').map(|n| host + n + 1) else { return text.to_owned() };
+    // no reason stands among the kernels before it
+    let (kernels, host) = (&text[..line], with_reasons(text).split_off(line));
+    format!("{kernels}{}{host}", SAYS.replace('\n', end))
+}
+
+/// Behind this line stands what the host does; before it kernels and what they call.
+const HOST: &str = "#ifndef __CUDACC_RTC__ /* NVRTC compiles kernels only */";
+
+/// What a program says of itself. `warpwright run` brings its own.
+const SAYS: &str = r#"#if !defined(WW_SAYS) && !defined(WW_CUDA_SHIM_H)
+#define WW_SAYS
+#include <stdio.h>
+#include <stdlib.h>
+/* with WW_VERBOSE=1 in the environment: whether a loop ran on the GPU, and why not */
+static int ww_says(const char *function, int ran, const char *why)
+{
+    const char *verbose = getenv("WW_VERBOSE");
+    if (!verbose || !*verbose || *verbose == '0')
+        return ran;
+    if (ran)
+        fprintf(stderr, "warpwright: %s: ran on the device\n", function);
+    else
+        fprintf(stderr, "warpwright: %s: the program's own loop runs, %s\n", function, why);
+    return ran;
+}
+#endif
+"#;
+
 /// The text with its reasons; another one's as it is.
 pub fn with_reasons(text: &str) -> String {
     if !is_ours(text) {
@@ -18,12 +51,13 @@ pub fn with_reasons(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     // the statement so far, and the comment before it
     let (mut statement, mut comment) = (String::new(), None::<String>);
-    let (mut is_entry, mut is_host, mut is_test) = (false, true, false);
+    let (mut is_entry, mut is_host, mut is_test) = (false, !text.contains(HOST), false);
     for line in text.split_inclusive('\n') {
         let trimmed = line.trim();
         if trimmed.starts_with("#else") {
             is_host = false;
         }
+        is_host |= trimmed == HOST;
         if line.starts_with("extern \"C\"") {
             is_entry = trimmed.starts_with("extern \"C\" int ") && trimmed.contains("_on_gpu(");
         }
@@ -86,7 +120,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::with_reasons;
+    use super::{self_contained, with_reasons, HOST, SAYS};
 
     #[test]
     fn what_says_no_says_why() {
@@ -107,5 +141,12 @@ mod tests {
         assert_eq!(new.lines().count(), 1 + text.lines().count());
         // others' texts are theirs
         assert_eq!(with_reasons(text), text);
+        // nor is what a kernel calls the host's
+        let device =
+            "__device__ int half(int n)\n{\n    if (n < 0)\n        return 0;\n    return n / 2;\n}\n";
+        let alone = self_contained(&format!("{head}{device}{HOST}\n{text}#endif\n"));
+        assert!(alone.starts_with(&format!("{head}{device}{HOST}\n{SAYS}static bool")), "{alone}");
+        assert_eq!(alone.matches("return ww_says(").count(), 3);
+        assert_eq!(self_contained(text), text);
     }
 }

@@ -1,0 +1,184 @@
+//! Which products of parameters are the rows of a flattened array, and where a column lies whose sum is not linear.
+
+use crate::algebra::poly::{Poly, Var};
+use crate::nest::builder::Builder;
+
+/// How a flattened array gets its dimensions back.
+#[derive(Default)]
+pub(super) struct Strides {
+    /// Products of parameters that multiply a counter, longest first, each dividing the one before; each with how many of it are a row.
+    pub chain: Vec<(Vec<Var>, i128)>,
+    /// What else multiplies a counter and divides the column, into which it need not go evenly: the `c / heads` of
+    /// `h * (c / heads) + i` in rows of `c`. Longest first, each dividing the one before.
+    pub fine: Vec<Vec<Var>>,
+}
+
+impl Strides {
+    /// The length of dimension `k` (from 1): a product of parameters, so many times.
+    pub(super) fn length(&self, k: usize) -> (Vec<Var>, i128) {
+        let (longer, by) = &self.chain[k - 1];
+        match self.chain.get(k) {
+            Some((s, each)) => (divide(longer, s).unwrap_or_default(), by / each),
+            None => (longer.clone(), *by),
+        }
+    }
+
+    /// The length of dimension `k` (from 1) of a column.
+    pub(super) fn fine_length(&self, k: usize) -> Vec<Var> {
+        let longer = &self.fine[k - 1];
+        self.fine.get(k).and_then(|s| divide(longer, s)).unwrap_or_else(|| longer.clone())
+    }
+}
+
+/// Where a column lies, in parameters.
+pub(super) struct Ends {
+    pub least: Poly,
+    pub most: Poly,
+    pub never_negative: Vec<Poly>,
+}
+
+impl Builder<'_> {
+    /// See [`Strides`].
+    pub(super) fn strides(&self, members: &[usize], values: &[Option<Poly>]) -> Strides {
+        // each with whether a counter that goes on by one fills it, which makes it the finest, and how far out the counter stands
+        // that it multiplies
+        let mut found: Vec<(Vec<Var>, (bool, usize))> = Vec::new();
+        for (&i, p) in members.iter().zip(values) {
+            for (m, _) in p.iter().flat_map(Poly::terms) {
+                let (params, rest): (Vec<Var>, Vec<Var>) = m.iter().copied().partition(|&v| self.is_param(v));
+                let of = |l: &usize| rest.contains(&self.loops[*l].var);
+                let depth = self.accesses[i].loops.iter().position(of).unwrap_or(usize::MAX);
+                if params.is_empty() || rest.is_empty() {
+                    continue;
+                }
+                let fills = |l: &usize| {
+                    let (of, by_one) =
+                        (&self.loops[*l], p.as_ref().map(|p| p.coefficient(self.loops[*l].var)));
+                    let whole = Poly::from_terms([(params.clone(), 1)]);
+                    by_one == Some(1) && of.trips.is_some() && of.trips == whole
+                };
+                let is_fine = self.accesses[i].loops.iter().any(fills);
+                match found.iter_mut().find(|f| f.0 == params) {
+                    Some((_, known)) => *known = (known.0 || is_fine, known.1.min(depth)),
+                    None => found.push((params, (is_fine, depth))),
+                }
+            }
+        }
+        if found.is_empty() {
+            found.extend(common_factor(values).map(|v| (vec![v], (false, 0))));
+        }
+        found.sort_by_key(|(s, fineness)| (std::cmp::Reverse(s.len()), *fineness));
+        let (mut chain, mut rest): (Vec<Vec<Var>>, Vec<Vec<Var>>) = Default::default();
+        for (s, _) in found {
+            let fits = |last: &Vec<Var>| divide(last, &s).is_some_and(|q| !q.is_empty());
+            match chain.last().is_none_or(fits) {
+                true => chain.push(s),
+                false => rest.push(s),
+            }
+        }
+        // what is no multiple of the last one stands in the column
+        let is_column = |s: &Vec<Var>| chain.iter().all(|c| divide(s, c).is_none());
+        let is_chain = rest.windows(2).all(|w| divide(&w[0], &w[1]).is_some_and(|q| !q.is_empty()));
+        if chain.len() > 3 || rest.len() > 2 || !is_chain || !rest.iter().all(is_column) {
+            return Strides::default();
+        }
+        let by = self.multiples(values, &chain);
+        Strides { chain: chain.into_iter().zip(by).collect(), fine: rest }
+    }
+
+    /// Of each stride how many of it every counter goes on by: 3 of `t * c` in `b * t * (3 * c)`, if rows of `c` stand in it. The last
+    /// is taken as it is.
+    fn multiples(&self, values: &[Option<Poly>], chain: &[Vec<Var>]) -> Vec<i128> {
+        let mut by = vec![0i128; chain.len()];
+        for (m, c) in values.iter().flatten().flat_map(Poly::terms) {
+            let counts = m.iter().any(|&v| !self.is_param(v));
+            if let Some(k) = chain.iter().position(|s| counts && divide(m, s).is_some()) {
+                by[k] = base::gcd(by[k], c);
+            }
+        }
+        if let Some(last) = by.last_mut() {
+            *last = 1;
+        }
+        for k in (0..by.len().saturating_sub(1)).rev() {
+            by[k] = if by[k] % by[k + 1] == 0 { by[k].max(1) } else { by[k + 1] };
+        }
+        by
+    }
+
+    /// The ends of a column that is no linear sum.
+    pub(super) fn ends(&self, part: &Poly, access: usize) -> Option<Ends> {
+        let (least, mut never_negative) = self.end(part, access, false)?;
+        let (most, others) = self.end(part, access, true)?;
+        never_negative.extend(others.into_iter().filter(|o| !never_negative.contains(o)).collect::<Vec<_>>());
+        Some(Ends { least, most, never_negative })
+    }
+
+    /// The least or the largest value of a column, in parameters, with what must not be negative for it to be that: the counters
+    /// of the loops around go up to their last values, from the innermost one on.
+    pub(super) fn end(&self, part: &Poly, access: usize, is_most: bool) -> Option<(Poly, Vec<Poly>)> {
+        let mut end = part.clone();
+        let mut never_negative: Vec<Poly> = Vec::new();
+        for &l in self.accesses[access].loops.iter().rev() {
+            let v = self.loops[l].var;
+            let factor = Poly::from_terms(
+                end.terms()
+                    .filter(|(m, _)| m.contains(&v))
+                    .map(|(m, c)| Some((divide(m, &[v])?, c)))
+                    .collect::<Option<Vec<_>>>()?,
+            )?;
+            if factor == Poly::default() {
+                continue;
+            }
+            // the counter less its first value is the number of the iteration
+            let of = &self.loops[l];
+            let first = Poly::var(v).sub(of.iteration.as_ref()?)?;
+            if first.vars().any(|x| x == v) {
+                return None;
+            }
+            let up = match factor.as_constant() {
+                Some(c) => c > 0,
+                None if factor.vars().all(|x| self.is_param(x)) => {
+                    let falls = factor.terms().all(|(_, c)| c < 0);
+                    let size = if falls { factor.scale(-1)? } else { factor.clone() };
+                    if !never_negative.contains(&size) {
+                        never_negative.push(size);
+                    }
+                    !falls
+                }
+                None => return None,
+            };
+            let without = end.sub(&factor.mul(&Poly::var(v))?)?;
+            let at = match up == is_most {
+                true => first.add(of.trips.as_ref()?)?.add_constant(-1)?,
+                false => first,
+            };
+            end = without.add(&factor.mul(&at)?)?;
+        }
+        let is_fixed = end.vars().all(|v| self.is_param(v));
+        is_fixed.then_some((end, never_negative))
+    }
+}
+
+/// Where rows are fixed (`a[i*n + j]` in the loop over j): the factor that different products share.
+fn common_factor(values: &[Option<Poly>]) -> Option<Var> {
+    let mut products: Vec<Vec<Var>> = Vec::new();
+    for (m, _) in values.iter().flatten().flat_map(|p| p.terms()) {
+        if m.len() >= 2 && !products.iter().any(|p| p == m) {
+            products.push(m.to_vec());
+        }
+    }
+    let (first, rest) = products.split_first()?;
+    if rest.is_empty() {
+        return None;
+    }
+    first.iter().copied().find(|v| rest.iter().all(|p| p.contains(v)))
+}
+
+pub(super) fn divide(m: &[Var], by: &[Var]) -> Option<Vec<Var>> {
+    let mut rest = m.to_vec();
+    for v in by {
+        let at = rest.iter().position(|x| x == v)?;
+        rest.remove(at);
+    }
+    Some(rest)
+}

@@ -1,0 +1,139 @@
+//! Functions of the host that are C++ and launch kernels: read for their launches, and for what they give those.
+//!
+//! What of a parameter's type C cannot say is a pointer to anything; a template's parameters stand for what an instance says, else types for
+//! `float`; a member's function is one without its class. Nothing else is said of such functions, and nobody calls them: their
+//! names mean what they meant ([`crate::Unit::lenders`]).
+
+use std::sync::Arc;
+
+use crate::c::cut::Found;
+use crate::c::is_keyword;
+use crate::c::lex::Kind;
+use crate::c::pp::{Macro, MacroState, Piece, Spliced};
+use crate::c::unit::Walk;
+
+impl Walk<'_, '_> {
+    /// Takes the function at `k` for its launches, if it has any.
+    pub(super) fn lend(&mut self, k: usize, end: usize) {
+        if self.header.is_some() || self.s.nested > 0 {
+            return;
+        }
+        let template = self.token(k) == "template" && self.token(k + 1) == "<";
+        let from = if template { self.after_angles(k + 1, end) } else { k };
+        let to = self.extent(k, end);
+        let launches = |j: usize| self.token(j) == "<<" && self.token(j + 1) == "<";
+        if to <= from || !(from..to).any(launches) {
+            return;
+        }
+        let templates = self.s.env.templates.clone();
+        let bound = match template {
+            true => templates.lent(k),
+            false => vec![Vec::new()],
+        };
+        for bound in bound {
+            if let Some(mut f) = self.lender(from, to) {
+                f.start = self.tokens.get(k).map_or(f.start, |t| t.start as usize);
+                let words: Vec<&str> = bound.iter().map(|b: &(Arc<str>, String)| &*b.1).collect();
+                f.instance = Some(format!("lends <{}>", words.join(", ")).into());
+                let set = bound.iter().map(|(name, text)| {
+                    Piece::Set(name.clone(), MacroState::Defined(Arc::new(Macro::object(text))))
+                });
+                f.pieces.splice(0..0, set.collect::<Vec<_>>());
+                self.take_lent(f);
+            }
+        }
+    }
+
+    /// The function whose header begins at `from`, with a header that C can say.
+    fn lender(&self, from: usize, to: usize) -> Option<Found> {
+        let no = ["class", "struct", "union", "enum", "namespace", "extern", "typedef", "using"];
+        if no.contains(&self.token(from)) {
+            return None;
+        }
+        let open = (from..to).find(|&j| self.token(j) == "(")?;
+        let device = |j: usize| matches!(self.token(j), "__global__" | "__device__" | "operator" | "{" | "=");
+        let is_name = self.tokens.get(open.checked_sub(1)?)?.kind == Kind::Ident;
+        if (from..open).any(device) || !is_name || is_keyword(self.token(open - 1)) {
+            return None;
+        }
+        let span = self.tokens.get(open)?.span();
+        let word = |text: &str, kind| Spliced { kind, text: text.into(), spaced: true, span };
+        let mut header =
+            vec![word("void", Kind::Ident), word(self.token(open - 1), Kind::Ident), word("(", Kind::Punct)];
+        let mut at = open + 1;
+        loop {
+            let stop = self.parameter_end(at, to)?;
+            if stop > at {
+                let value = (at..stop).find(|&j| self.token(j) == "=").unwrap_or(stop);
+                self.plain_parameter(at, value, &word, &mut header);
+            }
+            let last = self.token(stop) == ")";
+            header.push(word(self.token(stop), Kind::Punct));
+            at = stop + 1;
+            if last {
+                break;
+            }
+        }
+        let body = (at..to).find(|&j| matches!(self.token(j), "{" | ":" | ";" | "="))?;
+        if self.token(body) != "{" {
+            return None;
+        }
+        let mut f = Found { next: to, ..Found::default() };
+        f.start = self.tokens.get(from)?.start as usize;
+        f.end = self.tokens.get(to - 1)?.end as usize;
+        f.body = Some(self.tokens.get(body)?.start as usize);
+        f.pieces.push(Piece::Spliced(header.into()));
+        // directives inside it are left out: what stands in either of their arms may be run
+        let mut piece = body;
+        for j in body..to {
+            if self.tokens.get(j)?.kind == Kind::Directive {
+                f.pieces.push(Piece::Tokens(piece..j));
+                piece = j + 1;
+            }
+        }
+        f.pieces.push(Piece::Tokens(piece..to));
+        Some(f)
+    }
+
+    /// Index of the `,` or `)` that ends the parameter at `k`.
+    fn parameter_end(&self, k: usize, to: usize) -> Option<usize> {
+        let (mut depth, mut angles) = (0usize, 0usize);
+        for j in k..to {
+            match self.token(j) {
+                ")" if depth == 0 => return Some(j),
+                "," if depth == 0 && angles == 0 => return Some(j),
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => depth = depth.saturating_sub(1),
+                "<" => angles += 1,
+                ">" => angles = angles.saturating_sub(1),
+                ">>" => angles = angles.saturating_sub(2),
+                ";" => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn plain_parameter(
+        &self,
+        from: usize,
+        to: usize,
+        word: &dyn Fn(&str, Kind) -> Spliced,
+        out: &mut Vec<Spliced>,
+    ) {
+        let kind = |j: usize| self.tokens.get(j).map_or(Kind::Punct, |t| t.kind);
+        let plain = (from..to).all(|j| {
+            kind(j) == Kind::Ident || matches!(self.token(j), "*" | "[" | "]") || kind(j) == Kind::Number
+        });
+        if plain {
+            out.extend((from..to).map(|j| word(self.token(j), kind(j))));
+            return;
+        }
+        out.push(word("void", Kind::Ident));
+        out.push(word("*", Kind::Punct));
+        // a reference to a number is mostly that number
+        if to > from + 1 && kind(to - 1) == Kind::Ident {
+            out.push(word(self.token(to - 1), Kind::Ident));
+        }
+    }
+}

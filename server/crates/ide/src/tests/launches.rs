@@ -1,0 +1,112 @@
+//! Launches as the host's text gives them: shapes, what was taken for them, and what is said with it.
+
+use super::open_cuda;
+use crate::{kernel_reports, Ask};
+
+/// `grid block taken` of each launch of the only kernel.
+fn launches(code: &str) -> Vec<String> {
+    let doc = open_cuda(code);
+    let reports = kernel_reports(&Ask::thorough(&doc), &[]);
+    let size = |e: Option<[u32; 3]>| match e {
+        Some([x, 1, 1]) => x.to_string(),
+        Some([x, y, z]) => format!("{x}x{y}x{z}"),
+        None => "?".to_owned(),
+    };
+    let one = |l: &crate::kernels::LaunchReport| {
+        let all = format!("{} {} {}", size(l.grid), size(l.block), l.taken.join("; "));
+        all.trim_end().to_owned()
+    };
+    reports[0].launches.iter().map(one).collect()
+}
+
+const ADD: &str = "__global__ void add(float *a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] += 1; }\n";
+
+fn host(text: &str) -> Vec<String> {
+    launches(&format!("{ADD}{text}"))
+}
+
+#[test]
+fn what_the_text_fixes() {
+    // constants, helpers, macros, variables and their members
+    for fixed in [
+        "void f(float *a) { add<<<4, 32>>>(a, 100); }",
+        "void f(float *a) { dim3 g(4), b; b.x = 32; add<<<g, b>>>(a, 100); }",
+        "#define UP(n, b) (((n) + (b) - 1) / (b))\nvoid f(float *a) { const int n = 100; add<<<UP(n, 32), 32>>>(a, n); }",
+        "int up(int n, int b) { return (n + b - 1) / b; }\nvoid f(float *a) { int n = 100; add<<<up(n, 32), 32>>>(a, n); }",
+        "template <class T> T up(T n, T b) { return (n + b - 1) / b; }\nvoid f(float *a) { int n = 100; add<<<up(n, 32), 32>>>(a, n); }",
+        "void f(float *a) { int n = 100; add<<<(int)ceil(n / 32.0), 32>>>(a, n); }",
+        "dim3 size(int n) { return dim3((n + 31) / 32, 1, 1); }\nvoid f(float *a) { add<<<size(100), 32>>>(a, 100); }",
+        "static void f(float *a, int n, int b) { add<<<(n + b - 1) / b, b>>>(a, n); }\nvoid g(float *a) { f(a, 100, 32); }",
+        "void f(float *a, bool wide) { int n; n = 100; add<<<wide ? 4 : 4, 32>>>(a, n); }",
+    ] {
+        let all = host(fixed);
+        // arms of a choice that is not known are told
+        let same = all.iter().all(|l| l.starts_with("4 32"));
+        assert!(same && (all == ["4 32"] || fixed.contains("wide")), "{fixed}: {all:?}");
+    }
+}
+
+#[test]
+fn what_is_taken_is_told() {
+    let default = "int main(int argc, char **argv) { float *a; int n = argc > 1 ? atoi(argv[1]) : 1 << 10;\n add<<<n / 64, 64>>>(a, n); }";
+    assert_eq!(host(default), ["16 64 the default `n` = 1024, line 2"]);
+    let later = "int main(int argc, char **argv) { float *a; int n = 1024;\n if (argc > 1) n = atoi(argv[1]);\n add<<<n / 64, 64>>>(a, n); }";
+    assert_eq!(host(later), ["16 64 the default `n` = 1024, line 2"]);
+    let several = "void f(float *a, int b) { add<<<8, b>>>(a, 8 * b); }\nint main() { float *a; int sizes[] = {32, 64}; for (int j = 0; j < 2; j++) { int b = sizes[j]; f(a, b); } }";
+    assert_eq!(
+        host(several),
+        ["8 32 `sizes` = 32, one of several, line 3", "8 64 `sizes` = 64, one of several, line 3"]
+    );
+    // where a device says it, the most that it has
+    let device = "void f(float *a) { cudaDeviceProp p; cudaGetDeviceProperties(&p, 0); add<<<2, p.maxThreadsPerBlock>>>(a, 9); }";
+    assert_eq!(host(device), ["2 1024 devices with `maxThreadsPerBlock` = 1024, line 2"]);
+    let in_turn = "void f(float *a) { for (int b = 32; b <= 128; b *= 2) add<<<2, b>>>(a, 9); }";
+    assert_eq!(host(in_turn), ["2 32 `b` = 32, one of several, line 2"]);
+    // what a variable no longer holds is not taken
+    let changed = "void f(float *a) { int b = 32; b *= 2; add<<<2, b>>>(a, 9); }";
+    assert_eq!(host(changed), ["2 ?"]);
+    let replaced = "void f(float *a, int n) { int b = 32; b = n; add<<<2, b>>>(a, 9); }";
+    assert_eq!(host(replaced), ["2 ?"]);
+}
+
+#[test]
+fn what_is_not_said_is_open() {
+    // the block alone is a launch, too
+    assert_eq!(host("void f(float *a, int n) { add<<<(n + 255) / 256, 256>>>(a, n); }"), ["? 256"]);
+    assert_eq!(host("void f(float *a, int n) { dim3 b(16, 16); add<<<n, b>>>(a, n); }"), ["? 16x16x1"]);
+    assert_eq!(host("int size();\nvoid f(float *a, int n) { add<<<n, size()>>>(a, n); }"), ["? ?"]);
+    assert_eq!(
+        host("void fill(int *b);\nvoid f(float *a) { int b; fill(&b); add<<<1, b>>>(a, 9); }"),
+        ["1 ?"]
+    );
+    // a helper that may give one of two values gives none
+    let two = "int size(int n) { int b = 32; if (n > 99) b = 64; return b; }\nvoid f(float *a, int n) { add<<<1, size(n)>>>(a, 9); }";
+    assert_eq!(host(two), ["1 ?"]);
+    // functions that C cannot say lend their launches
+    let reference = "void f(Big &big, int n) { add<<<n, 128>>>(big.a, n); }";
+    assert_eq!(host(reference), ["? 128"]);
+}
+
+/// What is said of a launch that was taken says what was taken for it.
+#[test]
+fn findings_name_what_was_taken() {
+    let strided = "__global__ void k(float *a, const float *b, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = b[64 * i]; }\nint main(int argc, char **argv) { float *a, *b; int n = argc > 1 ? atoi(argv[1]) : 256;\n k<<<n / 64, 64>>>(a, b, n); }";
+    let all = super::kernels::say(strided);
+    assert!(all.contains("4 blocks of 64 threads, `n` = 256 (for the default `n` = 256, line 2)"), "{all}");
+    let fixed = strided.replace("argc > 1 ? atoi(argv[1]) : 256", "256");
+    let all = super::kernels::say(&fixed);
+    assert!(all.contains("4 blocks of 64 threads") && !all.contains("default"), "{all}");
+}
+
+/// How the host lays arrays out is not known to a kernel: with strides of one number rows overlap, which is no race of the program's.
+#[test]
+fn strides_that_nobody_says_make_no_race() {
+    let text = |stride: &str| {
+        format!("__global__ void k(float *a, int n, int m, int rows) {{ int t = blockIdx.x * blockDim.x + threadIdx.x; if (t < rows) for (int i = 0; i < n; i++) a[t * m + i * {stride}] = t; }}\nvoid f(float *a, int n, int m, int rows) {{ k<<<rows, 64>>>(a, n, m, rows); }}")
+    };
+    let all = super::kernels::say(&text("1"));
+    assert!(!all.contains("race"), "{all}");
+    // every thread of a block at one place is one, whatever the stride
+    let all = super::kernels::say(&text("1").replace("a[t * m", "a[blockIdx.x * m"));
+    assert!(all.contains("global-race"), "{all}");
+}
