@@ -293,6 +293,8 @@ fn folders_and_functions_are_offloaded_and_verified() {
         "{}",
         out(&output)
     );
+    let fast = folder.run(&["offload", "--worth", "--fmad", "fast", "--out", "fast", "src/three.c"]);
+    assert!(out(&fast).contains("\n  nvcc -fmad=true -c fast/"), "{}{}", out(&fast), err(&fast));
     // a function, and several loops
     let one = folder.run(&["offload", "--function", "sum", "--out", "one", "src/three.c"]);
     assert_eq!(one.status.code(), Some(0), "{}", err(&one));

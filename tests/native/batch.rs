@@ -35,7 +35,7 @@ const CHOICE: &str = "#include <stdlib.h>\n#include <string.h>\nunion ww_native_
 const NAMES: [&str; 3] = ["ww_native_call", "ww_native_global", "ww_native_word"];
 
 /// One file for all programs, or one each and the one that chooses. `number`: whose text a part has.
-fn together(parts: &[Part<'_>], number: &[usize], text: impl Fn(&Trial) -> &str) -> Vec<String> {
+pub fn together(parts: &[Part<'_>], number: &[usize], text: impl Fn(&Trial) -> &str) -> Vec<String> {
     let (mut files, mut one, mut calls, mut globals) =
         (Vec::new(), String::new(), String::new(), String::new());
     for (k, (part, &n)) in parts.iter().zip(number).enumerate() {

@@ -3,6 +3,7 @@
 //! says, from the seed `WARPWRIGHT_NATIVE_FROM` on, by `WARPWRIGHT_THREADS` threads.
 
 mod batch;
+mod elsewhere;
 mod fixtures;
 #[path = "../../server/src/native.rs"]
 mod native;

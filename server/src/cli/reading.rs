@@ -31,7 +31,7 @@ pub struct SourceArgs {
     #[arg(long, value_name = "NAME", default_value = "cuda", value_parser = target)]
     target: ide::Target,
     /// Whether kernels compute the same bits as the loop, or fuse products with sums, which is faster: `same-bits` or `fast`
-    #[arg(long, value_name = "MODE", default_value = "same-bits", value_parser = fmad)]
+    #[arg(long, value_name = "MODE", default_value = "same-bits", value_parser = fmad, action = clap::ArgAction::Set)]
     fmad: bool,
 }
 

@@ -170,7 +170,7 @@ fn loops_inside_functions_are_followed() {
             clear k: independent
             product i: independent
             all i: independent
-            overlapping i: unknown !NeedsPromise
+            overlapping i: unknown !NonAffineSubscript
             matrix i: independent
         "#]],
     );

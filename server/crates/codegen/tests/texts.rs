@@ -359,7 +359,7 @@ fn what_cannot_be_right_is_refused() {
         expect!["InMacro -> ExpandMacro"],
     );
     f(
-        "void f(int n, double *a) { for (int i = 0; i < n; i++) { static int k; a[i] = 1; } }",
+        "void f(int n, double *a) { for (int i = 0; i < n; i++) { static int k = 7; a[i] = k; } }",
         expect!["StaticLocal"],
     );
 }

@@ -514,7 +514,9 @@ fn parameters_are_added_and_qualified() {
         "#]],
     );
     // read as well as written; passed on; copied; its address taken; volatile
-    for body in ["a[0] = a[1];", "f(a);", "float *q = a; x = q[0];", "x = *&a[0];", "x = a == 0;"] {
+    for body in
+        ["a[0] = a[1];", "f(a);", "float *q = a; x = q[0];", "const float *q = &a[0]; x = *q;", "x = a == 0;"]
+    {
         let text =
             format!("void f(const float *);\n__global__ void g(float *a, float x) {{\n    {body}\n}}\n");
         let said = applied(Language::Cuda, "once(TopDown)", qualify, &text);

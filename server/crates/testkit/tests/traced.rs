@@ -57,7 +57,7 @@ fn on_two_threads<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) ->
 
 /// Functions of fixtures that never come to an end under the marks: they call what no text defines, do what C leaves
 /// undefined, or too much.
-const NEVER: usize = 13;
+const NEVER: usize = 14;
 
 /// Where the interpreter and the machine do not agree yet: file and line of the function's first loop.
 const DISAGREE: [(&str, u32); 1] = [("doitgen.c", 21)];

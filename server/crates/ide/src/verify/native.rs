@@ -37,6 +37,8 @@ pub struct Trial {
     pub parts: Vec<TrialPart>,
     /// C++ over the headers in `support`.
     pub kernels: Vec<String>,
+    /// The same as written for the target.
+    pub written: Vec<String>,
     /// The driver's `main`, C.
     pub driver: String,
     /// Names and texts of files beside these.
@@ -186,6 +188,7 @@ impl<'a> Collector<'a> {
             rewritten: format!("{rewritten}\n{call}"),
             parts: Vec::new(),
             kernels: kernels.iter().map(|k| simulate::shim::rewrite(k)).collect(),
+            written: kernels.iter().map(|k| (*k).to_owned()).collect(),
             driver: DRIVER.to_owned(),
             include: simulate::shim::HEADER,
             support: support.collect(),

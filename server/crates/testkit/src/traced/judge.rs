@@ -16,7 +16,7 @@ use crate::fixture::{verdict_name, Analyzed};
 /// A claim that a run refutes.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// `claim`, `private`, `live-out`, `witness`, `unmet`, `counting`, `interpreter`.
+    /// `claim`, `private`, `live-out`, `witness`, `unmet`, `counting`, `interpreter`, `static`.
     pub kind: &'static str,
     /// Position among the batch's files.
     pub file: usize,
@@ -147,6 +147,9 @@ pub fn judge_files(
     }
 }
 
+/// What `runtime.c` says where a static that begins anew in each call is read before it is written.
+const ANOTHER_CALLS: &str = "another call's value";
+
 /// Runs every function of the program, and compares. `more`: further rounds of calls.
 pub fn judge(built: &Built<'_>, more: usize) -> Result<Judged, String> {
     let mut out = Judged::default();
@@ -180,6 +183,12 @@ pub fn judge(built: &Built<'_>, more: usize) -> Result<Judged, String> {
             all.push(record.fault.is_none());
             match &record.fault {
                 Some(f) => {
+                    if f == ANOTHER_CALLS {
+                        let file = batch.cases.get(run.case).map_or(0, |c| c.file);
+                        let what =
+                            format!("a static that is said to hold nothing from call to call holds {f}");
+                        out.failures.push(Failure { kind: "static", file, line: 0, what });
+                    }
                     *out.faults.entry(f.clone()).or_default() += 1;
                     why.insert(run.case, f.clone());
                 }

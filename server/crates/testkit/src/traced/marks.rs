@@ -134,7 +134,8 @@ fn declared(
     let body = src.body;
     let symbol = &body.symbols[s];
     let call = match symbol.storage {
-        Storage::Local | Storage::StaticLocal { kept: false } => "ww_var",
+        Storage::Local => "ww_var",
+        Storage::StaticLocal { kept: false } => "ww_of_call",
         Storage::StaticLocal { .. } => "ww_static",
         _ => return,
     };

@@ -154,6 +154,8 @@ static void tell(void) {
                 if (S->given[n] && owner(S->given[n]) == who) { parameter = n; break; }
             if (parameter >= 0) at = p - S->given[parameter];
             was = (unsigned char)S->before[p - ARENA];
+        } else if (who >= 0 && S->vars[who].is_of_call) {
+            continue;
         } else if (who >= 0) {
             at = p - S->vars[who].at;
             was = (unsigned char)S->data_before[p - &__data_start];
@@ -177,6 +179,8 @@ static void run(int n) {
     /* what was written in loops and is there for others to see */
     for (int k = 0; k < S->static_count; k++) {
         Var *v = &S->vars[S->statics[k]];
+        /* nobody sees it again: the next call's reads are looked at themselves */
+        if (v->is_of_call) continue;
         for (unsigned long b = 0; b < v->size; b++) {
             Cell *c = cell(v->at + b, 15);
             if (!c->serial) continue;
@@ -253,7 +257,7 @@ int main(int argc, char **argv) {
         if (S->top > ARENA) madvise(ARENA, (unsigned long)(S->top - ARENA), MADV_DONTNEED);
         S->epoch++;
         S->cells_used = 0;
-        S->depth = S->context = S->updates = S->pendings = S->static_count = S->alloc_count = S->pointer_count = S->lives = 0;
+        S->depth = S->context = S->updates = S->pendings = S->static_count = S->alloc_count = S->pointer_count = S->lives = S->of_calls = 0;
         S->contexts = 1;
         S->serial = 1;
         S->events = 0;

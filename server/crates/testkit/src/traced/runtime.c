@@ -41,7 +41,7 @@ typedef struct {
     int context;
 } Level;
 typedef struct { int parent, loop; unsigned serial; int level, holds; } Context;
-typedef struct { char *at; unsigned long size; char *frame; int is_static; } Var;
+typedef struct { char *at; unsigned long size; char *frame; int is_static, is_of_call; } Var;
 typedef struct { char *at; unsigned long size, skip; } Alloc;   /* skip: nobody made up what stands before */
 typedef struct { char *at; unsigned size; int write; void *pc; } Access;
 /* a scalar that a call begins with; see `begin_with` */
@@ -57,7 +57,7 @@ typedef struct {
     Context context_of[CONTEXTS];
     Var vars[VARS];
     int live[VARS], lives;           /* variables on the stack, in the order of their births */
-    int statics[VARS], static_count;
+    int statics[VARS], static_count, of_calls;
     Alloc allocs[ALLOCS];
     int alloc_count;
     char *top, *pointers[64];
@@ -297,12 +297,24 @@ static void last(char *p, int write, void *pc) {
     }
 }
 
+/* a static that was said to begin anew in each call: one that is read first holds what another call left */
+static void of_call(char *p, unsigned long size, int write) {
+    int w = owner(p);
+    if (w < 0 || !S->vars[w].is_of_call) return;
+    for (unsigned long n = 0; n < size; n++) {
+        Cell *c = cell(p + n, 13);
+        if (write) c->serial = 2;
+        else if (c->serial == 1) fault("another call's value");
+    }
+}
+
 static void access_(char *p, unsigned long size, int write, void *pc) {
     if (S->on <= 0 || p == (char *)&ww_filling) return;
     if (++S->events > S->limit) fault("budget");
     if (is_stack(p)) { if (p < S->stack_low) S->stack_low = p; }
     else if (p >= ARENA && p < ARENA + ARENA_SIZE && owner(p) == -1000000) fault("out of bounds");
     S->events += size / 8;
+    if (S->of_calls && !is_stack(p)) of_call(p, size, write);
     if (S->trace && !is_stack(p))
         for (unsigned long n = 0; n < size; n++) {
             Cell *c = cell(p + n, 14);
@@ -370,7 +382,7 @@ static void born(int var, char *at, unsigned long size, char *frame) {
         int there = 0;
         for (int n = 0; n < S->lives; n++) if (S->live[n] == var) there = 1;
         if (!there && S->lives < VARS) S->live[S->lives++] = var;
-        *v = (Var){ at, size, frame, 0 };
+        *v = (Var){ at, size, frame, 0, 0 };
     }
 }
 void ww_var(int var, void *at, unsigned long size) {
@@ -381,8 +393,16 @@ void ww_var(int var, void *at, unsigned long size) {
 void ww_header(int var, int loop, void *at, unsigned long size) { (void)loop; if (S->on > 0) born(var, at, size, FRAME); }
 void ww_static(int var, void *at, unsigned long size) {
     for (int n = 0; n < S->static_count; n++) if (S->statics[n] == var) return;
-    S->vars[var] = (Var){ at, size, 0, 1 };
+    S->vars[var] = (Var){ at, size, 0, 1, 0 };
     S->statics[S->static_count++] = var;
+}
+void ww_of_call(int var, void *at, unsigned long size) {
+    if (S->on <= 0) return;
+    ww_static(var, at, size);
+    S->of_calls += !S->vars[var].is_of_call;
+    S->vars[var].is_of_call = 1;
+    forget(at, (char *)at + size);
+    for (unsigned long n = 0; n < size; n++) cell((char *)at + n, 13)->serial = 1;
 }
 void ww_wrote(void *at, unsigned long size) { access_(at, size, 1, __builtin_return_address(0)); }
 
@@ -497,7 +517,7 @@ void __tsan_func_exit(void) {
         S->pendings = kept;
     }
     while (S->lives && S->vars[S->live[S->lives - 1]].frame && S->vars[S->live[S->lives - 1]].frame <= frame) {
-        S->vars[S->live[--S->lives]] = (Var){ 0, 0, 0, 0 };
+        S->vars[S->live[--S->lives]] = (Var){ 0, 0, 0, 0, 0 };
     }
     if (S->stack_low < frame) {
         forget(S->stack_low, frame);

@@ -13,6 +13,8 @@ extern int ww_filling;
 void ww_var(int var, void *at, unsigned long size);
 void ww_header(int var, int loop, void *at, unsigned long size);
 void ww_static(int var, void *at, unsigned long size);
+/* a static that is said to hold nothing from call to call */
+void ww_of_call(int var, void *at, unsigned long size);
 /* a structure was written by a call's result */
 void ww_wrote(void *at, unsigned long size);
 void ww_off(void);
