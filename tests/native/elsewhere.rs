@@ -53,7 +53,7 @@ impl Elsewhere {
                 let path = folder.join(format!("{of}_{n}"));
                 std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))
             };
-            let of_program = said.lines().filter_map(|l| l.strip_prefix(&*name));
+            let mut of_program = said.lines().filter_map(|l| l.strip_prefix(&*name));
             let mut of_trial = of_program.clone().filter_map(|l| l.strip_prefix(&format!(" {n}: ")));
             match of_trial.next_back() {
                 Some("same") => Ok(Natively::Same(1)),
@@ -61,7 +61,7 @@ impl Elsewhere {
                 Some("other") => Ok(p.trial.compare(&read("original")?, None, &read("rewritten")?)),
                 Some(other) => Err(other.to_owned()),
                 // what stands in the way of all
-                None => Err(of_program.last().unwrap_or(": not run").to_owned()),
+                None => Err(of_program.next_back().unwrap_or(": not run").to_owned()),
             }
         };
         parts.iter().enumerate().map(one).collect()
