@@ -146,7 +146,10 @@ fn work(view: &FunctionView, plan: &Plan) -> Option<Amount> {
     let mut out = Some(Amount::Exactly(0));
     for k in &plan.kernels {
         if k.threads.is_some() {
-            return None;
+            // its threads share what the nest does
+            let nest = k.dims.first()?.term;
+            out = sum(out, Count::new(view, changed(view.body(), nest)).of(view.body(), nest, 0));
+            continue;
         }
         let trips = k.dims.iter().map(|d| amount(view, &d.trip_count()));
         let all = trips.fold(Some(Amount::Exactly(1)), product);

@@ -118,6 +118,11 @@ pub(crate) mod plans {
     pub(crate) const QUICK_FUNCTION_STEPS: u64 = 40_000;
     /// Steps that a plan takes for each term of its function, besides those it counts itself.
     pub(crate) const STEPS_A_TERM: u64 = 8;
+    /// Steps for the threads of a parallel loop whose inner loops are parallel, too, and its terms at most.
+    pub(crate) const MORE_THREADS_STEPS: u64 = 120_000;
+    pub(crate) const MORE_THREADS_TERMS: usize = 400;
+    /// Rounds of an inner loop that are worth threads of their own.
+    pub(crate) const MORE_THREADS_ROUNDS: i128 = 16;
 }
 
 /// Of `quiet`.

@@ -5,6 +5,7 @@
 //! nothing is said of kernels. A thorough analysis plans the loops it speaks of, as long as the steps of their function last;
 //! what is left over then is [`NoKernel::NotTried`], and is never promised. Who lists what can be done at a loop plans that one.
 
+pub(crate) mod more_threads;
 mod written_out;
 
 use std::cell::{Cell, OnceCell};
@@ -516,6 +517,15 @@ fn plan_as_it_is<R, F: FnOnce(&codegen::Plan, &FunctionView) -> R>(
         return Err(NoKernel::NotParallel);
     }
     surroundings_allow(view, id)?;
+    if more_threads::may_help(view, id) {
+        // a keystroke has no time for that
+        if site.steps.is_some() {
+            return Err(written_out::LATER);
+        }
+        if let Some(done) = more_threads::with_more_threads(view, id, site, cancel, counted, then) {
+            return Ok(done);
+        }
+    }
     let collapse = l.mark.as_ref().and_then(|m| m.collapse);
     let steps = site.steps.unwrap_or(analysis::OFFLOAD_STEPS).min(analysis::OFFLOAD_STEPS);
     let budget = base::Budget::with_cancel(steps, cancel.clone());
@@ -535,7 +545,15 @@ fn plan_as_it_is<R, F: FnOnce(&codegen::Plan, &FunctionView) -> R>(
         });
         NoKernel::Obstacle(obstacles.first().cloned(), arrays.collect())
     })?;
-    let name = match l.mark.as_ref().and_then(|m| m.name.clone()) {
+    let name = name(view, id);
+    let input = input(view, &offload, &name, site);
+    let plan = codegen::plan(&input).map_err(NoKernel::Refused)?;
+    then.take().map(|then| then(&plan, view)).ok_or(NoKernel::Cancelled)
+}
+
+/// What a kernel is to be called; empty: as codegen calls it.
+fn name(view: &FunctionView, id: LoopId) -> String {
+    match view.of(id).mark.as_ref().and_then(|m| m.name.clone()) {
         Some(name) => name,
         // what is written is seen by the whole program, and another file may have a `static` function of that name
         None if view.item.is_static => {
@@ -543,10 +561,7 @@ fn plan_as_it_is<R, F: FnOnce(&codegen::Plan, &FunctionView) -> R>(
             format!("{stem}_{}_{}", view.item.name, view.index_name(id).unwrap_or("loop"))
         }
         None => String::new(),
-    };
-    let input = input(view, &offload, &name, site);
-    let plan = codegen::plan(&input).map_err(NoKernel::Refused)?;
-    then.take().map(|then| then(&plan, view)).ok_or(NoKernel::Cancelled)
+    }
 }
 
 /// That nothing around a loop stands against a kernel in its place.

@@ -12,7 +12,7 @@ use term::{Body, Op, Origin, SymbolId, TermId};
 use crate::function_view::FunctionView;
 use crate::limits::region_plan::STEPS;
 use crate::lints::is_parallel;
-use crate::plans::{input, surroundings_allow, Back, NoKernel, OffloadSite};
+use crate::plans::{input, more_threads, surroundings_allow, Back, NoKernel, OffloadSite};
 use crate::words;
 
 /// Shows `then` the plan of an offload of statements that stand one behind the other, with kernels for the parallel nests in
@@ -194,6 +194,11 @@ impl Asked<'_> {
                 let collapse = view.of(id).mark.as_ref().and_then(|m| m.collapse);
                 let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, self.cancel.clone());
                 let site = OffloadSite { unnamed: true, ..Default::default() };
+                if let Some(offload) = self.of_more_threads(view, id, &site) {
+                    out.kernels.push((id, offload));
+                    out.all.push(id);
+                    continue;
+                }
                 let offload = analysis::offload(body, program, &view.facts, id, collapse, &budget);
                 self.count(budget.taken() + body.walk(t).count() as u64);
                 if let Ok(offload) = offload {
@@ -219,6 +224,14 @@ impl Asked<'_> {
         };
         out.all = out.all.iter().copied().filter(|&id| !inside(id)).collect();
         out
+    }
+
+    /// What a loop needs whose threads are to be more than its iterations.
+    fn of_more_threads(&self, view: &FunctionView, id: LoopId, site: &OffloadSite<'_>) -> Option<Offload> {
+        let counted = Cell::new(0);
+        let found = more_threads::offload(view, id, self.cancel, &counted);
+        self.count(counted.get());
+        found.filter(|o| codegen::plan(&input(view, o, "", site)).is_ok())
     }
 
     /// What a loop needs beside others: with rows that it names singly as rows of their tables.

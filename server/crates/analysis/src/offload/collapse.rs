@@ -3,7 +3,10 @@
 use rustc_hash::FxHashSet;
 use term::{Body, Op, SymbolId, TermId};
 
-use crate::{Control, Expr, Facts, LoopFacts, LoopId, Param, Pred, Step, Verdict};
+use super::own_cells::holders;
+use crate::{
+    Control, Expr, Facts, Holders, LoopFacts, LoopId, Param, Pred, Reduction, ReductionOp, Step, Verdict,
+};
 
 /// The target and the loops alone inside it whose iterations also run at once.
 pub(super) fn band(
@@ -18,8 +21,19 @@ pub(super) fn band(
     let outer = &facts.loops[target];
     // Iterations of a reduction are spread over one loop; its partial results are per thread of that loop.
     let plain = outer.control.as_ref().is_ok_and(Control::is_plain);
-    let kept = |l: &LoopFacts| l.privates.iter().any(|p| p.kept);
-    if outer.verdict == Verdict::Reduction || !outer.inductions.is_empty() || !plain || kept(outer) {
+    // What the last iteration leaves is the variable's: of objects with cells for each iteration that is the last of all loops.
+    let has_cells = |l: &LoopFacts, s: SymbolId| holders(body, l, s) == Holders::EachButLast;
+    let kept = |l: &LoopFacts| l.privates.iter().any(|p| p.kept && !has_cells(l, p.symbol));
+    let sums = |l: &LoopFacts| {
+        let is_last = |r: &Reduction| r.op == ReductionOp::Last && has_cells(l, r.object.symbol);
+        !l.reductions.iter().all(is_last)
+    };
+    let left = |l: &LoopFacts| -> Vec<SymbolId> {
+        let mut all: Vec<_> = l.privates.iter().filter(|p| p.kept).map(|p| p.symbol).collect();
+        all.sort_unstable();
+        all
+    };
+    if sums(outer) || !outer.inductions.is_empty() || !plain || kept(outer) {
         return band;
     }
     while band.len() < most {
@@ -47,10 +61,21 @@ pub(super) fn band(
         let [only] = statements[..] else { break };
         let Some(next) = facts.of_term(only) else { break };
         let l = &facts.loops[next];
-        if l.verdict != Verdict::Independent || !l.inductions.is_empty() || kept(l) {
+        let at_once = matches!(l.verdict, Verdict::Independent | Verdict::Reduction) && !sums(l);
+        if !at_once || !l.inductions.is_empty() || kept(l) {
             break;
         }
         let Ok(c) = &l.control else { break };
+        // Then each loop has a last iteration, whatever the outer ones are at.
+        let of_outer = |t: TermId| {
+            let mut indices =
+                band.iter().filter_map(|&b| facts.loops[b].control.as_ref().ok()).map(|k| k.index);
+            body.walk(t).filter_map(|t| body.as_symbol(t)).any(|s| indices.any(|i| i == s))
+        };
+        let rectangular = !of_outer(c.lower) && !c.bound.is_some_and(of_outer);
+        if left(l) != left(outer) || !left(l).is_empty() && !rectangular {
+            break;
+        }
         if matches!(c.step, Step::Term { .. }) {
             break;
         }

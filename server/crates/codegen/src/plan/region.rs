@@ -126,9 +126,6 @@ impl<'a> Builder<'_, 'a> {
             })
         };
         for k in &nest.kernels {
-            if k.threads.is_some() {
-                self.refuse(RefusalKind::NotParallel, at);
-            }
             let read = k.scalars.iter().map(|s| s.symbol).chain(k.inductions.iter().map(|i| i.symbol));
             let is_own = |r: &ReductionPlan| {
                 r.cell && region.arrays.iter().any(|a| a.own && a.buffer.symbol == r.symbol)

@@ -18,6 +18,7 @@ mod lints;
 mod mapping;
 mod memory;
 mod messages;
+mod more_threads;
 mod offloading;
 mod optimizing;
 mod pages;
