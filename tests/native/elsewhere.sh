@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds and runs trials that `cargo test --test native` wrote beside this file. `run.sh HEADERS [FOLDER]`: HEADERS has the headers
 # of the fixtures, FOLDER (here) gets a line a trial in `said` and the files of those that are not the same byte for byte.
-# ARCH: what nvcc compiles for (native); JOBS: folders at once.
+# ARCH: what nvcc compiles for (native); JOBS: folders at once; REVERSE=1: from the last one.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 headers=$(cd "$1" && pwd)
@@ -40,7 +40,7 @@ one() {
     done
 }
 export -f one
-ls -d "$here"/*/ | xargs -P "${JOBS:-16}" -I{} bash -c 'one {}' > "$to/said"
+ls -d${REVERSE:+r} "$here"/*/ | xargs -P "${JOBS:-16}" -I{} bash -c 'one {}' > "$to/said"
 grep -c ': same$' "$to/said"
 grep -v ': same$' "$to/said"
 true
