@@ -249,6 +249,19 @@ impl<'a> FunctionView<'a> {
         map
     }
 
+    /// What a loop's kernel is to be called; empty: as codegen calls it.
+    pub fn kernel_name(&self, id: LoopId) -> String {
+        match self.of(id).mark.as_ref().and_then(|m| m.name.clone()) {
+            Some(name) => name,
+            // what is written is seen by the whole program, and another file may have a `static` function of that name
+            None if self.item.is_static => {
+                let stem = self.doc.name().split('.').next().unwrap_or("");
+                format!("{stem}_{}_{}", self.item.name, self.index_name(id).unwrap_or("loop"))
+            }
+            None => String::new(),
+        }
+    }
+
     /// The loop that is the whole body of this one.
     fn only_loop_inside(&self, id: LoopId) -> Option<LoopId> {
         let body = self.body();

@@ -545,23 +545,10 @@ fn plan_as_it_is<R, F: FnOnce(&codegen::Plan, &FunctionView) -> R>(
         });
         NoKernel::Obstacle(obstacles.first().cloned(), arrays.collect())
     })?;
-    let name = name(view, id);
+    let name = view.kernel_name(id);
     let input = input(view, &offload, &name, site);
     let plan = codegen::plan(&input).map_err(NoKernel::Refused)?;
     then.take().map(|then| then(&plan, view)).ok_or(NoKernel::Cancelled)
-}
-
-/// What a kernel is to be called; empty: as codegen calls it.
-fn name(view: &FunctionView, id: LoopId) -> String {
-    match view.of(id).mark.as_ref().and_then(|m| m.name.clone()) {
-        Some(name) => name,
-        // what is written is seen by the whole program, and another file may have a `static` function of that name
-        None if view.item.is_static => {
-            let stem = view.doc.name().split('.').next().unwrap_or("");
-            format!("{stem}_{}_{}", view.item.name, view.index_name(id).unwrap_or("loop"))
-        }
-        None => String::new(),
-    }
 }
 
 /// That nothing around a loop stands against a kernel in its place.

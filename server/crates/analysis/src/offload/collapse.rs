@@ -21,19 +21,7 @@ pub(super) fn band(
     let outer = &facts.loops[target];
     // Iterations of a reduction are spread over one loop; its partial results are per thread of that loop.
     let plain = outer.control.as_ref().is_ok_and(Control::is_plain);
-    // What the last iteration leaves is the variable's: of objects with cells for each iteration that is the last of all loops.
-    let has_cells = |l: &LoopFacts, s: SymbolId| holders(body, l, s) == Holders::EachButLast;
-    let kept = |l: &LoopFacts| l.privates.iter().any(|p| p.kept && !has_cells(l, p.symbol));
-    let sums = |l: &LoopFacts| {
-        let is_last = |r: &Reduction| r.op == ReductionOp::Last && has_cells(l, r.object.symbol);
-        !l.reductions.iter().all(is_last)
-    };
-    let left = |l: &LoopFacts| -> Vec<SymbolId> {
-        let mut all: Vec<_> = l.privates.iter().filter(|p| p.kept).map(|p| p.symbol).collect();
-        all.sort_unstable();
-        all
-    };
-    if sums(outer) || !outer.inductions.is_empty() || !plain || kept(outer) {
+    if sums(body, outer) || !outer.inductions.is_empty() || !plain || keeps(body, outer) {
         return band;
     }
     while band.len() < most {
@@ -61,19 +49,13 @@ pub(super) fn band(
         let [only] = statements[..] else { break };
         let Some(next) = facts.of_term(only) else { break };
         let l = &facts.loops[next];
-        let at_once = matches!(l.verdict, Verdict::Independent | Verdict::Reduction) && !sums(l);
-        if !at_once || !l.inductions.is_empty() || kept(l) {
+        let at_once = matches!(l.verdict, Verdict::Independent | Verdict::Reduction) && !sums(body, l);
+        if !at_once || !l.inductions.is_empty() || keeps(body, l) {
             break;
         }
         let Ok(c) = &l.control else { break };
-        // Then each loop has a last iteration, whatever the outer ones are at.
-        let of_outer = |t: TermId| {
-            let mut indices =
-                band.iter().filter_map(|&b| facts.loops[b].control.as_ref().ok()).map(|k| k.index);
-            body.walk(t).filter_map(|t| body.as_symbol(t)).any(|s| indices.any(|i| i == s))
-        };
-        let rectangular = !of_outer(c.lower) && !c.bound.is_some_and(of_outer);
-        if left(l) != left(outer) || !left(l).is_empty() && !rectangular {
+        let left = left(l);
+        if left != self::left(outer) || !left.is_empty() && !is_rectangular(body, facts, &band, c) {
             break;
         }
         if matches!(c.step, Step::Term { .. }) {
@@ -114,6 +96,39 @@ pub(super) fn band(
         band.push(next);
     }
     band
+}
+
+/// Whether the cells of an object are each iteration's own, and what the last one leaves is the object's: of several loops the last
+/// iteration of all.
+fn has_cells(body: &Body, l: &LoopFacts, s: SymbolId) -> bool {
+    holders(body, l, s) == Holders::EachButLast
+}
+
+/// Whether something else that an iteration has for itself is read after the loop.
+fn keeps(body: &Body, l: &LoopFacts) -> bool {
+    l.privates.iter().any(|p| p.kept && !has_cells(body, l, p.symbol))
+}
+
+/// Whether iterations put something together.
+fn sums(body: &Body, l: &LoopFacts) -> bool {
+    let is_last = |r: &Reduction| r.op == ReductionOp::Last && has_cells(body, l, r.object.symbol);
+    !l.reductions.iter().all(is_last)
+}
+
+/// What the last iteration leaves.
+fn left(l: &LoopFacts) -> Vec<SymbolId> {
+    let mut all: Vec<_> = l.privates.iter().filter(|p| p.kept).map(|p| p.symbol).collect();
+    all.sort_unstable();
+    all
+}
+
+/// Whether a loop has a last iteration whatever those of the band are at.
+fn is_rectangular(body: &Body, facts: &Facts, band: &[LoopId], c: &Control) -> bool {
+    let of_outer = |t: TermId| {
+        let mut indices = band.iter().filter_map(|&b| facts.loops[b].control.as_ref().ok()).map(|k| k.index);
+        body.walk(t).filter_map(|t| body.as_symbol(t)).any(|s| indices.any(|i| i == s))
+    };
+    !of_outer(c.lower) && !c.bound.is_some_and(of_outer)
 }
 
 fn pred_is_fixed(p: &Pred, body: &Body, written: &FxHashSet<SymbolId>) -> bool {

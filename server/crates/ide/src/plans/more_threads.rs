@@ -8,7 +8,7 @@ use std::cell::Cell;
 use analysis::{LoopId, Offload, Verdict};
 use base::{Budget, CancelToken};
 
-use super::{input, name, OffloadSite};
+use super::{input, OffloadSite};
 use crate::function_view::FunctionView;
 use crate::limits::plans::{MORE_THREADS_ROUNDS, MORE_THREADS_STEPS, MORE_THREADS_TERMS};
 
@@ -47,7 +47,7 @@ pub(super) fn with_more_threads<R, F: FnOnce(&codegen::Plan, &FunctionView) -> R
     then: &mut Option<F>,
 ) -> Option<R> {
     let offload = offload(view, id, cancel, counted)?;
-    let name = name(view, id);
+    let name = view.kernel_name(id);
     let plan = codegen::plan(&input(view, &offload, &name, site)).ok()?;
     then.take().map(|then| then(&plan, view))
 }
