@@ -101,6 +101,8 @@ pub(crate) mod flow_liveness {
     pub(crate) const MAX_DEPTH: u32 = 400;
     /// More labels than that are not followed.
     pub(crate) const MAX_LABELS: usize = 60;
+    /// Members of a structure that are looked at one by one.
+    pub(crate) const MAX_PARTS: usize = 16;
 }
 
 /// Of `offload::live`.

@@ -7,10 +7,10 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use analysis::{Expr, LoopId};
+use analysis::{Control, Expr, LoopId};
 use codegen::{Plan, RegionPlan};
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, Op, SymbolId, TermId};
+use term::{BinOp, Body, Op, SymbolId, TermId};
 
 use crate::function_view::FunctionView;
 use crate::limits::cost::{BYTES_AN_OPERATION, LEAST_ITERATIONS, LEAST_OPERATIONS, LONGEST};
@@ -233,6 +233,9 @@ impl<'a> Count<'a> {
     fn trips(&self, id: LoopId) -> Option<Amount> {
         let body = self.view.body();
         let control = self.view.of(id).control.as_ref().ok()?;
+        if let Some(n) = exactly(body, control) {
+            return Some(Amount::Exactly(n));
+        }
         let ends = [Some(control.lower), control.bound];
         let mut steady = ends.iter().flatten().flat_map(|&t| body.walk(t)).map(|t| body.op(t));
         let is_steady = steady.all(|op| match op {
@@ -285,6 +288,23 @@ fn amount(view: &FunctionView, e: &Expr) -> Option<Amount> {
         // what is too long to say is not said
         e => Some(words::value(view, e)).filter(|text| !text.contains('…')).map(Amount::Text),
     }
+}
+
+/// How often a loop runs whose ends are constants: numbers, enumerators, what is computed of them.
+fn exactly(body: &Body, c: &Control) -> Option<u64> {
+    let analysis::Step::Const(step) = c.step else { return None };
+    let (from, to) = (body.constant(c.lower)?, body.constant(c.bound.filter(|_| c.is_plain())?)?);
+    if [from, to].iter().any(|&v| c.index_type.wrap(v) != v) {
+        return None;
+    }
+    let (low, high) = if step > 0 { (from, to) } else { (to, from) };
+    let closed = match c.relation {
+        BinOp::Le | BinOp::Ge => 1,
+        BinOp::Lt | BinOp::Gt => 0,
+        _ => return None,
+    };
+    let (span, by) = (high.checked_sub(low)?.checked_add(closed)?.max(0), step.checked_abs()?);
+    u64::try_from((span + by - 1).checked_div(by)?).ok()
 }
 
 fn is_plain(text: &str) -> bool {

@@ -97,7 +97,8 @@ pub(crate) enum Fact {
     OutOfRange(OutOfRange),
     StridedAccess,
     IndexOverflow,
-    Reload(Reload),
+    /// Of one kernel.
+    Reloads(Vec<Reload>),
     /// The clauses that a directive of OpenMP lacks: `private(j, k)`.
     Clause(Arc<str>),
     /// Of host code, at this term.

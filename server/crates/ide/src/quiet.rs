@@ -148,12 +148,12 @@ fn few_rounds(body: &Body, root: TermId) -> bool {
     }
     let first = parts.init.and_then(|init| {
         body.walk(init).find_map(|t| match (body.op(t), body.args(t)) {
-            (Op::Declare(_), &[value]) | (Op::Assign, &[_, value]) => body.as_int(value),
+            (Op::Declare(_), &[value]) | (Op::Assign, &[_, value]) => body.constant(value),
             _ => None,
         })
     });
     let last = parts.condition.and_then(|c| match (body.op(c), body.args(c)) {
-        (Op::Binary(_), &[_, bound]) => body.as_int(bound),
+        (Op::Binary(_), &[_, bound]) => body.constant(bound),
         _ => None,
     });
     first.zip(last).is_some_and(|(a, b)| a.abs_diff(b) < LEAST_ITERATIONS.into())
@@ -200,9 +200,14 @@ fn prints(view: &FunctionView, id: LoopId) -> bool {
     let body = view.body();
     let orders =
         |o: &&analysis::Obstacle| matches!(o.kind, ObstacleKind::Call { why: TroubleKind::Ordered, .. });
-    let mut all = view.of(id).obstacles.iter().filter(orders).peekable();
+    let obstacles = &view.of(id).obstacles;
+    let mut all = obstacles.iter().filter(orders).peekable();
     if all.peek().is_none() {
         return false;
+    }
+    // it goes on as long as there is input, or options: where it complains does not matter
+    if obstacles.iter().any(|o| matches!(o.kind, ObstacleKind::NotCounted(_))) {
+        return true;
     }
     let parents = body.parents();
     all.any(|o| !complains(body, &parents, o.term))

@@ -16,12 +16,12 @@ use std::sync::Arc;
 
 use base::Budget;
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, Op, SymbolId, TermId};
+use term::{Body, Op, SymbolId, TermId, TypeKind};
 
 use self::backward::{Backward, Bits};
 use self::exits::{leaves_early, runs};
 use crate::flow::parts::owner;
-use crate::limits::flow_liveness::{MAX_DEPTH, MAX_LABELS, TERMS};
+use crate::limits::flow_liveness::{MAX_DEPTH, MAX_LABELS, MAX_PARTS, TERMS};
 
 pub(crate) type Set = FxHashSet<SymbolId>;
 
@@ -38,15 +38,20 @@ pub(crate) struct Liveness {
 impl Liveness {
     /// Takes steps by the terms that are walked over, again where loops and jumps ask for it.
     pub(crate) fn new(body: &Body, budget: &Budget) -> Liveness {
-        Liveness::skipping(body, None, budget)
+        Liveness::skipping(body, None, None, budget)
     }
 
     pub(crate) fn is_cut_short(&self) -> bool {
         self.cut_short
     }
 
-    /// With one loop taken for a statement that neither reads nor writes.
-    fn skipping(body: &Body, skip: Option<TermId>, budget: &Budget) -> Liveness {
+    /// With one loop taken for a statement that neither reads nor writes; `focus`: a part that stands for its structure.
+    fn skipping(
+        body: &Body,
+        skip: Option<TermId>,
+        focus: Option<(SymbolId, &[Arc<str>])>,
+        budget: &Budget,
+    ) -> Liveness {
         let mut gotos: Vec<&str> = Vec::new();
         let mut labels: Vec<&str> = Vec::new();
         let opaque = body.jumps_unseen(body.root);
@@ -60,7 +65,7 @@ impl Liveness {
         if opaque || labels.len() > MAX_LABELS || gotos.iter().any(|l| !labels.contains(l)) {
             return Liveness { after: None, unset: Bits::default(), cut_short: false };
         }
-        let mut walk = Backward::new(body, skip, budget);
+        let mut walk = Backward::new(body, skip, focus, budget);
         let mut ok = true;
         loop {
             let before = walk.at_labels();
@@ -123,7 +128,89 @@ fn is_plainly_set(body: &Body, s: SymbolId) -> bool {
 /// Whether the array or struct may be read after the loop by anything but the loop itself. Only meaningful where the
 /// loop reads nothing of it that it did not write in the same iteration, and where nobody else can reach it.
 pub(crate) fn is_read_after(body: &Body, loop_term: TermId, s: SymbolId, budget: &Budget) -> bool {
-    Liveness::skipping(body, Some(loop_term), budget).is_live_after(loop_term, s)
+    fn is_live(
+        (body, loop_term, budget): (&Body, TermId, &Budget),
+        s: SymbolId,
+        part: Option<&[Arc<str>]>,
+    ) -> bool {
+        let focus = part.map(|p| (s, p));
+        Liveness::skipping(body, Some(loop_term), focus, budget).is_live_after(loop_term, s)
+    }
+    let of = (body, loop_term, budget);
+    // of a structure member by member: a member that is written again is dead, whatever the others are
+    is_live(of, s, None)
+        && parts(body, s).is_none_or(|all| all.iter().any(|part| is_live(of, s, Some(part.as_slice()))))
+}
+
+/// The members of a structure by which it is used, and, where it is used as a whole, one that stands for those that are never named.
+/// `None`: it is no structure, or has too many.
+fn parts(body: &Body, s: SymbolId) -> Option<Vec<Vec<Arc<str>>>> {
+    if !matches!(body.types.kind(body.symbols[s].ty), TypeKind::Record(_)) {
+        return None;
+    }
+    let mut out: Vec<Vec<Arc<str>>> = Vec::new();
+    let parents = body.parents();
+    for mention in body.walk(body.root).filter(|&t| matches!(body.op(t), Op::Sym(x) if *x == s)) {
+        let (mut at, mut way) = (mention, Vec::new());
+        while let Some(up) = parents.get(at.0 as usize).copied().flatten() {
+            match body.op(up) {
+                Op::Member { field, arrow: false } => way.push(field.clone()),
+                _ => break,
+            }
+            at = up;
+        }
+        if way.is_empty() {
+            way.push(Arc::from(""));
+        }
+        if !out.contains(&way) {
+            out.push(way);
+        }
+    }
+    (out.len() <= MAX_PARTS).then_some(out)
+}
+
+/// If a place is the structure looked at or a part of it: whether it covers the part looked at, and whether it has anything in common
+/// with it.
+fn in_focus(body: &Body, focus: Option<(SymbolId, &[Arc<str>])>, place: TermId) -> Option<(bool, bool)> {
+    let (s, leaf) = focus?;
+    if !matches!(body.op(place), Op::Sym(_) | Op::Member { .. } | Op::Index | Op::Deref) {
+        return None;
+    }
+    if owner(body, place).is_none_or(|o| o.0 != s) {
+        return None;
+    }
+    let (mut at, mut way) = (place, Vec::new());
+    // Names behind a subscript say nothing more.
+    while let Some(&base) = body.args(at).first() {
+        match body.op(at) {
+            Op::Member { field, arrow: false } => way.push(field),
+            _ => way.clear(),
+        }
+        at = base;
+    }
+    if body.as_symbol(at) != Some(s) {
+        return Some((false, true));
+    }
+    way.reverse();
+    let meets = way.iter().zip(leaf).all(|(a, b)| *a == b);
+    Some((is_members_only(body, place) && meets && way.len() <= leaf.len(), meets))
+}
+
+fn is_members_only(body: &Body, mut place: TermId) -> bool {
+    while let (Op::Member { arrow: false, .. }, &[base]) = (body.op(place), body.args(place)) {
+        place = base;
+    }
+    matches!(body.op(place), Op::Sym(_))
+}
+
+/// Subscripts on the way to a place.
+fn subscripts(body: &Body, place: TermId) -> Vec<TermId> {
+    let (mut at, mut out) = (place, Vec::new());
+    while let Some((&base, more)) = body.args(at).split_first() {
+        out.extend(more);
+        at = base;
+    }
+    out
 }
 
 /// Variables that one run of `parts` (in order) may read before it writes them: values that come from outside, an
@@ -218,50 +305,10 @@ impl<'a> Forward<'a> {
         Some(state.clone())
     }
 
-    /// If the place is the structure looked at or a part of it: whether it covers the part looked at, and whether it has
-    /// anything in common with it.
-    fn in_focus(&self, place: TermId) -> Option<(bool, bool)> {
-        let (s, leaf) = self.focus?;
-        if !matches!(self.body.op(place), Op::Sym(_) | Op::Member { .. } | Op::Index | Op::Deref) {
-            return None;
-        }
-        if owner(self.body, place).is_none_or(|o| o.0 != s) {
-            return None;
-        }
-        let (mut at, mut way) = (place, Vec::new());
-        // Names behind a subscript say nothing more.
-        while let Some(&base) = self.body.args(at).first() {
-            match self.body.op(at) {
-                Op::Member { field, arrow: false } => way.push(field),
-                _ => way.clear(),
-            }
-            at = base;
-        }
-        if self.body.as_symbol(at) != Some(s) {
-            return Some((false, true));
-        }
-        way.reverse();
-        let exact = owner(self.body, place).is_some_and(|_| self.is_members_only(place));
-        let meets = way.iter().zip(leaf).all(|(a, b)| *a == b);
-        Some((exact && meets && way.len() <= leaf.len(), meets))
-    }
-
-    fn is_members_only(&self, mut place: TermId) -> bool {
-        while let (Op::Member { arrow: false, .. }, &[base]) = (self.body.op(place), self.body.args(place)) {
-            place = base;
-        }
-        matches!(self.body.op(place), Op::Sym(_))
-    }
-
     /// The subscripts on the way to a place.
     fn subscripts(&mut self, place: TermId, mut state: State) -> Option<State> {
-        let body = self.body;
-        let mut at = place;
-        while let Some((&base, more)) = body.args(at).split_first() {
-            for &x in more {
-                state = self.flow(x, state)?;
-            }
-            at = base;
+        for x in subscripts(self.body, place) {
+            state = self.flow(x, state)?;
         }
         Some(state)
     }
@@ -293,7 +340,7 @@ impl<'a> Forward<'a> {
         let body = self.body;
         let args = body.args(t);
         let here = |w: Set| Some(State::Reached(w));
-        if let (Some((_, meets)), Some((s, _))) = (self.in_focus(t), self.focus) {
+        if let (Some((_, meets)), Some((s, _))) = (in_focus(body, self.focus, t), self.focus) {
             if meets && !written.contains(&s) {
                 self.exposed.insert(s);
             }
@@ -398,7 +445,7 @@ impl<'a> Forward<'a> {
             },
             Op::Assign => {
                 let (place, value) = (*args.first()?, *args.get(1)?);
-                if let (Some((covers, _)), Some((s, _))) = (self.in_focus(place), self.focus) {
+                if let (Some((covers, _)), Some((s, _))) = (in_focus(body, self.focus, place), self.focus) {
                     let state = self.subscripts(place, State::Reached(written))?;
                     return Some(match self.flow(value, state)? {
                         State::Reached(mut w) => {

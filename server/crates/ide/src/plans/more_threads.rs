@@ -32,7 +32,7 @@ pub(super) fn may_help(view: &FunctionView, id: LoopId) -> bool {
 /// Whether a loop surely has few rounds.
 fn has_few_rounds(view: &FunctionView, id: LoopId) -> bool {
     let Ok(c) = view.of(id).control.as_ref() else { return true };
-    let number = |t| view.body().as_int(t);
+    let number = |t| view.body().constant(t);
     let ends = number(c.lower).zip(c.bound.map_or(Some(0), number));
     ends.is_some_and(|(from, to)| (to - from).abs() < MORE_THREADS_ROUNDS)
 }

@@ -164,21 +164,25 @@ fn in_row(
     from_zero: bool,
 ) -> (&'static str, String, String) {
     let (called, stride) = (callee(view, access), view.text(stride));
-    let access = called.clone().map_or_else(|| view.text(access), |f| format!("{f}(…)"));
-    let sentence = match access == stride {
+    let own = view.text(access);
+    // the length of the row has no words of its own where it stands in what is called
+    let same = own == stride;
+    let access = called.clone().map_or(own, |f| format!("{f}(…)"));
+    let sentence = match same {
         same if !from_zero => {
             let what = if called.is_some() { "the columns that" } else { "the columns in" };
             let touched = if called.is_some() { " touches" } else { "" };
             let row = if same { "a row has".to_owned() } else { format!("`{stride}`") };
             format!("rows do not overlap: {what} `{access}`{touched} are no more than {row}")
         }
+        true if called.is_some() => format!("rows do not overlap: what `{access}` touches stays in its row"),
         _ if called.is_some() => {
             format!("rows do not overlap: what `{access}` touches stays below `{stride}` in its row")
         }
-        // the length of the row has no words of its own there
         true => format!("rows do not overlap: the column that `{access}` uses stays in its row"),
         false => format!("rows do not overlap: the column in `{access}` stays below `{stride}`"),
     };
+    let stride = if same { "a row".to_owned() } else { stride };
     ("in-row", format!("{access},{stride}"), sentence)
 }
 

@@ -2,7 +2,7 @@
 
 use analysis::{ConditionKind, NotCounted, NotReplayed, Obstacle, ObstacleKind, TroubleKind, Watched, Work};
 use term::device::Word;
-use term::{Op, SymbolId, TermId};
+use term::{Op, SymbolId, TermId, TypeKind};
 
 use super::decisions::{decides, is_fixed};
 use super::functions::{
@@ -302,11 +302,12 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         }
         ObstacleKind::OwnCells(symbol) => {
             let name = view.symbol(*symbol);
-            words(
-                "own-cells",
-                format!("each iteration would need a `{name}` of its own, and on line {line} more is done with it than to reach its elements by subscripts"),
-                &format!("Use `{name}` with subscripts alone in this loop, without passing it on or setting another pointer to it."),
-            )
+            let is_structure = matches!(view.body().types.kind(view.body().symbols[*symbol].ty), TypeKind::Record(_));
+            let (more, remedy) = match is_structure {
+                true => ("what the last one leaves in it may be used after the loop".to_owned(), format!("If that is not so, declare `{name}` inside the loop.")),
+                false => (format!("on line {line} more is done with it than to reach its elements by subscripts"), format!("Use `{name}` with subscripts alone in this loop, without passing it on or setting another pointer to it.")),
+            };
+            words("own-cells", format!("each iteration would need a `{name}` of its own, and {more}"), &remedy)
         }
         ObstacleKind::Unset(symbol) => {
             let name = view.symbol(*symbol);

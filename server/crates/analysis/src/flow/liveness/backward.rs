@@ -6,7 +6,7 @@ use base::{Budget, IndexId};
 use rustc_hash::FxHashMap;
 use term::{Body, Op, Storage, SymbolId, TermId};
 
-use super::MAX_DEPTH;
+use super::{in_focus, subscripts, MAX_DEPTH};
 use crate::limits::flow_liveness::TERMS;
 
 /// A set of variables by number: copied, joined and compared many times.
@@ -65,6 +65,8 @@ impl PartialEq for Bits {
 pub(super) struct Backward<'a> {
     body: &'a Body,
     skip: Option<TermId>,
+    /// The part of a structure that stands for the structure; its other parts are nothing.
+    focus: Option<(SymbolId, &'a [Arc<str>])>,
     pub after: FxHashMap<TermId, Bits>,
     pub unset: Bits,
     breaks: Vec<Bits>,
@@ -94,10 +96,16 @@ struct Solved {
 
 impl<'a> Backward<'a> {
     /// `skip`: a loop taken for a statement that neither reads nor writes.
-    pub(super) fn new(body: &'a Body, skip: Option<TermId>, budget: &'a Budget) -> Backward<'a> {
+    pub(super) fn new(
+        body: &'a Body,
+        skip: Option<TermId>,
+        focus: Option<(SymbolId, &'a [Arc<str>])>,
+        budget: &'a Budget,
+    ) -> Backward<'a> {
         Backward {
             body,
             skip,
+            focus,
             after: FxHashMap::default(),
             unset: Bits::default(),
             breaks: Vec::new(),
@@ -135,6 +143,12 @@ impl<'a> Backward<'a> {
             return Some(live);
         }
         let args = body.args(t);
+        if let (Some((_, meets)), Some((s, _))) = (in_focus(body, self.focus, t), self.focus) {
+            if meets {
+                live.insert(s);
+            }
+            return self.subscripts(t, live);
+        }
         Some(match body.op(t) {
             Op::List | Op::Program | Op::Comma | Op::Function(_) => {
                 for &a in args.iter().rev() {
@@ -220,6 +234,13 @@ impl<'a> Backward<'a> {
             }
             Op::Assign => {
                 let (place, value) = (*args.first()?, *args.get(1)?);
+                if let (Some((covers, _)), Some((s, _))) = (in_focus(body, self.focus, place), self.focus) {
+                    if covers {
+                        live.remove(s);
+                    }
+                    live = self.live(value, live)?;
+                    return self.subscripts(place, live);
+                }
                 match body.as_symbol(place) {
                     Some(s) => {
                         live.remove(s);
@@ -249,6 +270,14 @@ impl<'a> Backward<'a> {
                 live
             }
         })
+    }
+
+    /// Live before the subscripts on the way to a place.
+    fn subscripts(&mut self, place: TermId, mut live: Bits) -> Option<Bits> {
+        for x in subscripts(self.body, place).into_iter().rev() {
+            live = self.live(x, live)?;
+        }
+        Some(live)
     }
 
     /// Live at a loop's top: the least solution of what `round` (live after the loop, live at its top) says of it.

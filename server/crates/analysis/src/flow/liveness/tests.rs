@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use term::{Body, TermId};
 
-use super::Liveness;
+use super::{is_read_after, Liveness};
 
 fn body(text: &str) -> Arc<Body> {
     let parsed = front::Parsed::parse(front::Language::C, text);
@@ -86,4 +86,49 @@ fn liveness_takes_steps_and_ends_with_them() {
     assert!(few.is_cut_short() && budget.taken() <= 50);
     let loops = body.walk(body.root).filter(|&t| body.op(t).is_loop());
     assert!(loops.into_iter().all(|t| body.symbols.iter_ids().all(|(s, _)| few.is_live_after(t, s))));
+}
+
+/// Of a structure that a loop sets by its members: whether something of it may be read behind the first loop.
+#[test]
+fn members_that_are_written_again_are_dead() {
+    let after = |rest: &str| {
+        let text = format!(
+            "double f(int n, double *restrict a) {{ struct q {{ int a, b; }}; \
+             struct p {{ double x, y; struct q q; double v[4]; }}; struct p t; int i;\n\
+             for (i = 0; i < n; i++) {{ t.x = a[i]; t.y = 2 * t.x; t.q.a = i; a[i] = t.x * t.y + t.q.a; }}\n\
+             {rest} }}\n"
+        );
+        let body = body(&text);
+        let first = body.loops(body.root).next().expect("a loop");
+        let t = body.symbols.iter_ids().find(|(_, s)| &*s.name == "t").expect("a variable").0;
+        is_read_after(&body, first, t, &base::Budget::new(u64::MAX))
+    };
+    let dead = [
+        "return 0;",
+        "for (i = 0; i < n; i++) { t.x = a[i] + 1; t.y = t.x; a[i] = t.y; } return 0;",
+        "t.y = 3; return t.y;",
+        "if (n > 3) t.q.a = 1; else t.q.a = 2; return t.q.a;",
+        "t.q.a = 1; t.q.a += 2; return t.q.a;",
+        "{ struct p u = { 0 }; t = u; } return t.x + t.v[2];",
+    ];
+    for rest in dead {
+        assert!(!after(rest), "{rest}");
+    }
+    let live = [
+        "return t.x;",
+        "t.x = 1; return t.x + t.y;",
+        "if (n > 3) t.y = 2; return t.y;",
+        "t.y += 1; return 0;",
+        "for (i = 0; i < n; i++) { a[i] = t.x; t.x = 0; } return 0;",
+        "while (n-- > 0) t.x = n; return t.x;",
+        "{ struct p u = t; a[0] = u.x; } return 0;",
+        "t.x = t.y = 0; { struct p u = t; a[0] = u.v[1]; } return 0;",
+        "t.q.b = 1; return t.q.a;",
+        "t.v[1] = 1; return t.v[n];",
+        "switch (n) { case 1: t.x = 1; break; default: a[0] = t.x; } return 0;",
+        "goto end; t.x = 0; end: return t.x;",
+    ];
+    for rest in live {
+        assert!(after(rest), "{rest}");
+    }
 }

@@ -1,10 +1,13 @@
 //! `missing-restrict`: loads that a compiler must repeat, because a store in the same loop may have changed them.
 
+use analysis::Reload;
 use base::Span;
+use term::SymbolId;
 
 use crate::kernels::line;
 use crate::lints::{Find, Lint, Message};
 use crate::repairs::{Repair, Site};
+use crate::words::list;
 use crate::{Ask, Fact, Related, Severity};
 use text::Edit;
 
@@ -23,29 +26,62 @@ fn missing_restrict(ask: &Ask) -> Vec<(Span, Message)> {
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
         let (facts, _) = ask.kernel_facts(item);
         let place = |t| item.body.span(t).shifted(item.span.start);
+        // one cause, one finding: all of them are declared so, or the compiler still waits for the others
+        let mut all: Vec<&Reload> = Vec::new();
         for r in &facts.reloads {
-            let (name, other) = (&item.body.symbols[r.pointer].name, &item.body.symbols[r.other].name);
-            let message = format!(
-                "The kernel only reads `{name}`, but the store to `{other}` on line {} of the same loop may change it as far as the compiler knows: the \
-                 load can be moved across no store, and not go through the read-only cache (`LDG.E.CONSTANT`). Declare it `const … *__restrict__ {name}`, if the two arrays \
-                 do not overlap.",
-                line(doc, place(r.store))
-            );
-            let related =
-                vec![Related { span: place(r.store), message: format!("stores to `{other}` here").into() }];
-            found.push((
-                place(r.read),
-                Message { message, related, ..Message::on(item, Fact::Reload(r.clone())) },
-            ));
+            if all.iter().all(|o| o.pointer != r.pointer) {
+                all.push(r);
+            }
         }
+        let Some(first) = all.first() else { continue };
+        let symbol = |s: SymbolId| &*item.body.symbols[s].name;
+        let names: Vec<String> = all.iter().map(|r| format!("`{}`", symbol(r.pointer))).collect();
+        let (is_one, line) = (all.len() == 1, line(doc, place(first.store)));
+        let stores = match all.iter().all(|r| r.store == first.store) {
+            true => format!("the store to `{}` on line {line} of the same loop", symbol(first.other)),
+            false => {
+                format!("stores of the same loop, the first to `{}` on line {line}", symbol(first.other))
+            }
+        };
+        let (them, declared) = match is_one {
+            true => {
+                ("it", format!("it `const … *__restrict__ {}`, if the two arrays do", symbol(first.pointer)))
+            }
+            false => ("them", "each of them `const … *__restrict__`, if the arrays do".to_owned()),
+        };
+        let message = format!(
+            "The kernel only reads {}, but {stores} may change {them} as far as the compiler knows: the {} can be moved across no store, and not go \
+             through the read-only cache (`LDG.E.CONSTANT`). Declare {declared} not overlap.",
+            list(&names),
+            if is_one { "load" } else { "loads" },
+        );
+        let related = |r: &&Reload| Related {
+            span: place(r.store),
+            message: format!("stores to `{}` here", symbol(r.other)).into(),
+        };
+        let mut related: Vec<Related> = all.iter().map(related).collect();
+        related.dedup_by_key(|r| r.span);
+        let fact = Fact::Reloads(all.iter().map(|&r| r.clone()).collect());
+        found.push((place(first.read), Message { message, related, ..Message::on(item, fact) }));
     }
     found
 }
 
-/// `const T *__restrict__ p`.
+/// `const T *__restrict__ p`, of all that can be declared so.
 fn fix(site: &Site, fact: &Fact) -> Option<Repair> {
-    let Fact::Reload(r) = fact else { return None };
-    let symbol = &site.body.symbols[r.pointer];
+    let Fact::Reloads(all) = fact else { return None };
+    let declared: Vec<(&str, Vec<Edit>)> = all.iter().filter_map(|r| declared(site, r.pointer)).collect();
+    let title = match declared.as_slice() {
+        [] => return None,
+        [(name, _)] => format!("Declare `const … *__restrict__ {name}` (assumes no overlap)"),
+        many => format!("Declare {} pointers `const … *__restrict__` (assumes no overlap)", many.len()),
+    };
+    site.same(title, declared.into_iter().flat_map(|d| d.1).collect())
+}
+
+/// The name, and what its declaration gets.
+fn declared<'s>(site: &Site<'s>, pointer: SymbolId) -> Option<(&'s str, Vec<Edit>)> {
+    let symbol = &site.body.symbols[pointer];
     let name = symbol.span?.shifted(site.item.span.start);
     let before = site.doc.slice(Span { start: site.item.span.start, end: name.start });
     let open = before.rfind(['(', ','])?;
@@ -59,6 +95,5 @@ fn fix(site: &Site, fact: &Fact) -> Option<Repair> {
         let first = open + 1 + (declared.len() - declared.trim_start().len());
         edits.push(Edit::insert(site.item.span.start + first as u32, "const "));
     }
-    let title = format!("Declare `const … *__restrict__ {}` (assumes no overlap)", symbol.name);
-    site.same(title, edits)
+    Some((&*symbol.name, edits))
 }
