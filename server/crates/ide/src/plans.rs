@@ -517,14 +517,17 @@ fn plan_as_it_is<R, F: FnOnce(&codegen::Plan, &FunctionView) -> R>(
         return Err(NoKernel::NotParallel);
     }
     surroundings_allow(view, id)?;
-    if more_threads::may_help(view, id) {
-        // a keystroke has no time for that
-        if site.steps.is_some() {
-            return Err(written_out::LATER);
-        }
-        if let Some(done) = more_threads::with_more_threads(view, id, site, cancel, counted, then) {
-            return Ok(done);
-        }
+    let name = view.kernel_name(id);
+    let mut made = |offload: &analysis::Offload| -> Result<R, NoKernel> {
+        let plan = codegen::plan(&input(view, offload, &name, site)).map_err(NoKernel::Refused)?;
+        then.take().map(|then| then(&plan, view)).ok_or(NoKernel::Cancelled)
+    };
+    // a keystroke has no time for that
+    if site.steps.is_some() && more_threads::may_help(view, id) {
+        return Err(written_out::LATER);
+    }
+    if let Some(done) = more_threads::offload(view, id, cancel, counted).and_then(|o| made(&o).ok()) {
+        return Ok(done);
     }
     let collapse = l.mark.as_ref().and_then(|m| m.collapse);
     let steps = site.steps.unwrap_or(analysis::OFFLOAD_STEPS).min(analysis::OFFLOAD_STEPS);
@@ -545,10 +548,7 @@ fn plan_as_it_is<R, F: FnOnce(&codegen::Plan, &FunctionView) -> R>(
         });
         NoKernel::Obstacle(obstacles.first().cloned(), arrays.collect())
     })?;
-    let name = view.kernel_name(id);
-    let input = input(view, &offload, &name, site);
-    let plan = codegen::plan(&input).map_err(NoKernel::Refused)?;
-    then.take().map(|then| then(&plan, view)).ok_or(NoKernel::Cancelled)
+    made(&offload)
 }
 
 /// That nothing around a loop stands against a kernel in its place.

@@ -8,7 +8,6 @@ use std::cell::Cell;
 use analysis::{LoopId, Offload, Verdict};
 use base::{Budget, CancelToken};
 
-use super::{input, OffloadSite};
 use crate::function_view::FunctionView;
 use crate::limits::plans::{MORE_THREADS_ROUNDS, MORE_THREADS_STEPS, MORE_THREADS_TERMS};
 
@@ -37,22 +36,7 @@ fn has_few_rounds(view: &FunctionView, id: LoopId) -> bool {
     ends.is_some_and(|(from, to)| (to - from).abs() < MORE_THREADS_ROUNDS)
 }
 
-/// Shows `then` the plan of a loop with more threads than it has iterations; `None`: no such plan was found.
-pub(super) fn with_more_threads<R, F: FnOnce(&codegen::Plan, &FunctionView) -> R>(
-    view: &FunctionView,
-    id: LoopId,
-    site: &OffloadSite<'_>,
-    cancel: &CancelToken,
-    counted: &Cell<u64>,
-    then: &mut Option<F>,
-) -> Option<R> {
-    let offload = offload(view, id, cancel, counted)?;
-    let name = view.kernel_name(id);
-    let plan = codegen::plan(&input(view, &offload, &name, site)).ok()?;
-    then.take().map(|then| then(&plan, view))
-}
-
-/// What such a kernel needs to know.
+/// What such a kernel needs to know; `None`: no map was found, or none with more threads.
 pub(crate) fn offload(
     view: &FunctionView,
     id: LoopId,
