@@ -39,7 +39,7 @@ impl Elsewhere {
         let folder = self.folder.join(program.replace('/', "__"));
         if self.writes {
             if !parts.is_empty() {
-                write(&folder, program, parts, main).expect("a folder that can be written to");
+                write(&folder, parts, main).expect("a folder that can be written to");
                 for (name, text) in SCRIPTS {
                     std::fs::write(self.folder.join(name), text).expect("a file that can be written");
                 }
@@ -68,7 +68,7 @@ impl Elsewhere {
     }
 }
 
-fn write(folder: &Path, program: &str, parts: &[Part<'_>], main: &str) -> std::io::Result<()> {
+fn write(folder: &Path, parts: &[Part<'_>], main: &str) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     let own: Vec<usize> = (0..parts.len()).collect();
     for (name, texts) in [
@@ -93,8 +93,5 @@ fn write(folder: &Path, program: &str, parts: &[Part<'_>], main: &str) -> std::i
     if let Some(first) = parts.first() {
         std::fs::write(folder.join("driver.c"), &first.trial.driver)?;
     }
-    let defines =
-        parts.first().map(|p| p.trial.flags().join(" ").replace("-fopenmp", "")).unwrap_or_default();
-    std::fs::write(folder.join("flags"), format!("{defines} -Dmain={main}\n"))?;
-    std::fs::write(folder.join("place"), format!("{program}\n"))
+    std::fs::write(folder.join("flags"), format!("-Dmain={main}\n"))
 }

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use analysis::{Cells, FileArrays, LoopId, Offload, RegionTrouble, RegionTroubleKind, Written};
+use analysis::{Cells, FileArrays, LoopId, Offload, Param, RegionTrouble, RegionTroubleKind, Written};
 use base::{Budget, CancelToken};
 use rustc_hash::FxHashSet;
 use term::{Body, Op, Origin, SymbolId, TermId};
@@ -231,7 +231,20 @@ impl Asked<'_> {
         let counted = Cell::new(0);
         let found = more_threads::offload(view, id, self.cancel, &counted);
         self.count(counted.get());
-        found.filter(|o| codegen::plan(&input(view, o, "", site)).is_ok())
+        // between kernels the host has only its own numbers: a map that needs values of arrays would cost the whole region
+        let body = view.body();
+        let in_memory = |t: TermId| {
+            body.walk(t).any(|x| {
+                matches!(body.op(x), Op::Index | Op::Deref | Op::Member { .. } | Op::Call | Op::AddrOf)
+            })
+        };
+        let is_known = |p: Param| match p {
+            Param::Term(t) => !in_memory(t),
+            Param::Distance { .. } => false,
+            Param::Symbol(_) | Param::Row(_) => true,
+        };
+        let fits = |plan: codegen::Plan| plan.values.iter().all(|v| is_known(v.param));
+        found.filter(|o| codegen::plan(&input(view, o, "", site)).is_ok_and(fits))
     }
 
     /// What a loop needs beside others: with rows that it names singly as rows of their tables.

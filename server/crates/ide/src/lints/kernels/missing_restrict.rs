@@ -74,7 +74,7 @@ fn fix(site: &Site, fact: &Fact) -> Option<Repair> {
     let title = match declared.as_slice() {
         [] => return None,
         [(name, _)] => format!("Declare `const … *__restrict__ {name}` (assumes no overlap)"),
-        many => format!("Declare {} pointers `const … *__restrict__` (assumes no overlap)", many.len()),
+        many => format!("Declare {} pointers `const … *__restrict__` (no overlap)", many.len()),
     };
     site.same(title, declared.into_iter().flat_map(|d| d.1).collect())
 }
