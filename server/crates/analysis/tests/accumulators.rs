@@ -192,5 +192,10 @@ fn names_of_recurrences() {
     check("for (int i = 0; i < n; i++) { b[i] = 1; if (a[i] == m) break; } return k;", "unknown");
     check("for (int i = 0; i < n; i++) if (a[i] > 0) b[k++] = a[i]; return k;", "unknown packing:b");
     check("for (int i = 0; i < n; i++) { b[i] = a[i] + t; t = a[i]; } return 0;", "sequential wrap-around:t");
+    // elements change places, which packs nothing
+    let swaps = "if (a[i] == 0) { int t = a[i]; a[i] = a[k]; a[k] = t; --k; }";
+    check(&format!("for (int i = 0; i < n; i++) {swaps} return k;"), "unknown");
+    // a call of which nothing is known stays in the way whatever is done about the sum
+    check("for (int i = 0; i < n; i++) { s += a[i]; b[i] = s; unknown_to_us(b); } return s;", "unknown");
     check("for (int i = 0; i < n; i++) { b[i] = t; t = t / 2 + a[i]; } return 0;", "sequential");
 }

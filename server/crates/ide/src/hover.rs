@@ -200,7 +200,11 @@ fn on_device(view: &FunctionView, id: LoopId) -> Option<Planned> {
 }
 
 fn together(shared: &crate::plans::Shared) -> String {
-    format!("- on the GPU: {} kernels for the loops in it, between which arrays stay there", shared.kernels)
+    match shared.kernels {
+        1 => "- on the GPU: a kernel for the loops in it, whose arrays stay there from round to round"
+            .to_owned(),
+        n => format!("- on the GPU: {n} kernels for the loops in it, between which arrays stay there"),
+    }
 }
 
 fn parallel(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
@@ -382,14 +386,21 @@ fn named(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
 }
 
 fn inside(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
-    for inner in crate::lints::parallel_inside(&view.facts, id).into_iter().take(LISTED) {
+    let all = crate::lints::parallel_inside(&view.facts, id);
+    let place = |inner: &LoopId| {
+        format!("{} on line {}", escape(&view.loop_name(*inner)), view.line(view.of(*inner).term))
+    };
+    for is_offered in [true, false] {
+        let these = all.iter().filter(|l| view.is_offered(**l) == is_offered).take(LISTED);
+        let these: Vec<String> = these.map(place).collect();
+        let verb = match (is_offered, these.len()) {
+            (_, 0) => continue,
+            (true, _) => "can run on the GPU",
+            (false, 1) => "is parallel",
+            (false, _) => "are parallel",
+        };
         lines.push(String::new());
-        lines.push(format!(
-            "Inside it, {} on line {} {}.",
-            escape(&view.loop_name(inner)),
-            view.line(view.of(inner).term),
-            if view.is_offered(inner) { "can run on the GPU" } else { "is parallel" }
-        ));
+        lines.push(format!("Inside it, {} {verb}.", words::list(&these)));
     }
     if let Some(shared) = view.together(id) {
         lines.push(String::new());

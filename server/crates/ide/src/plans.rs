@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use analysis::{LoopId, Obstacle, ObstacleKind};
 use base::CancelToken;
 use rustc_hash::FxHasher;
-use term::{Op, Storage, SymbolId};
+use term::{Storage, SymbolId};
 
 use crate::cost::Cost;
 use crate::function_view::FunctionView;
@@ -304,6 +304,10 @@ impl FunctionView<'_> {
 
     fn plan_now(&self, id: LoopId) -> Planned {
         if self.is_spent() {
+            // what needs no steps is known all the same
+            if let Err(why) = surroundings_allow(self, id) {
+                return Planned::No(why);
+            }
             let whose = if self.share_of_file() < FUNCTION_STEPS { Spent::File } else { Spent::Function };
             return Planned::No(NoKernel::NotTried(whose));
         }
@@ -412,7 +416,7 @@ impl NoKernel {
             }
             NoKernel::Obstacle(first, arrays) => {
                 let sizes = promises::sizes(view, view.of(id).term, arrays);
-                format!("{}{sizes}", obstacle(view, first.as_ref()))
+                format!("{}{sizes}", words::not_described(view, first.as_ref()))
             }
             NoKernel::Refused(refusal) => {
                 let reasons = refusal.reasons.iter().take(3).map(|r| words::refusal(view, r));
@@ -588,30 +592,5 @@ pub(crate) fn input<'a>(
         name,
         taken: site.taken,
         opening: Some(site.opening),
-    }
-}
-
-/// The first reason `analysis` gives for a loop it proved parallel but cannot describe for a kernel.
-fn obstacle(view: &FunctionView, first: Option<&Obstacle>) -> String {
-    match first {
-        // that iterations meet is no harm here, or is proved not to be
-        Some(Obstacle { kind: ObstacleKind::IndirectSubscript(term), .. }) => {
-            let what = match view.body().op(*term) {
-                Op::Call => "a subscript in",
-                _ => "the subscript",
-            };
-            format!(
-                "No kernel is made, because memory decides which cells {what} `{}` on line {} means, so it is not known \
-                 what to copy. Use an array whose declaration says how large it is, or run it where the data is.",
-                view.text(*term),
-                view.line(*term)
-            )
-        }
-        Some(first) => {
-            let words = words::obstacle(view, first);
-            let remedy = if words.remedy.is_empty() { String::new() } else { format!(" {}", words.remedy) };
-            format!("No kernel is made, because {}.{remedy}", words.reason)
-        }
-        None => "No kernel is made of this loop.".to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 use analysis::{ConditionKind, LoopFacts, LoopId, Obstacle, ObstacleKind, Verdict};
 use base::Span;
 use front::{speaks_of, DirectiveKind, Item};
-use term::{Len, Op, Promise, Promised, Storage, SymbolId, TermId, TypeKind};
+use term::{BinOp, Len, Op, Promise, Promised, Storage, SymbolId, TermId, TypeKind};
 
 use crate::function_view::FunctionView;
 use crate::limits::promises::{BYTES_A_STEP, MOST_PROMISES};
@@ -103,6 +103,9 @@ fn wanted(view: &FunctionView, id: LoopId) -> Option<String> {
     if l.verdict != Verdict::Unknown || l.obstacles.is_empty() {
         return None;
     }
+    if let Some(promise) = counts_of_rows(view, l) {
+        return Some(promise);
+    }
     let mut all: Vec<String> = Vec::new();
     for o in &l.obstacles {
         let promise = of_obstacle(view, l, o)?;
@@ -111,6 +114,38 @@ fn wanted(view: &FunctionView, id: LoopId) -> Option<String> {
         }
     }
     (all.len() <= MOST_PROMISES).then(|| all.join(", "))
+}
+
+/// That rows of a fixed length hold no more elements than that, where memory says how many each holds: of
+/// `for (b…) for (i = 0; i < n[b]; i++) p[64 * b + i]`, that `n` is in the range from 0 to 64.
+fn counts_of_rows(view: &FunctionView, l: &LoopFacts) -> Option<String> {
+    let (body, of) = (view.body(), l.term);
+    let index = l.control.as_ref().ok()?.index;
+    let bound = |inner: TermId| {
+        let condition = body.loop_parts(inner)?.condition?;
+        body.walk(condition).find_map(|t| loaded_from(view, of, t))
+    };
+    let array = body.loops(body.loop_parts(of)?.body).find_map(bound)?;
+    let is_promised = body.promises(of).any(|(_, p)| match p.says {
+        Promised::InRange { array: a, .. } => body.same(a, array),
+        _ => false,
+    });
+    let length = |t: TermId| {
+        let (Op::Binary(BinOp::Mul), &[a, b]) = (body.op(t), body.args(t)) else { return None };
+        let is_index = |x: TermId| body.as_symbol(x) == Some(index);
+        match (is_index(a), is_index(b)) {
+            (true, _) => body.constant(b).filter(|&k| k > 1).map(|k| (b, k)),
+            (_, true) => body.constant(a).filter(|&k| k > 1).map(|k| (a, k)),
+            _ => None,
+        }
+    };
+    let (term, count) = body.walk(of).find_map(length).filter(|_| !is_promised)?;
+    let end = match body.op(term) {
+        // a macro's name says more
+        Op::Int(_) if view.text(term) != count.to_string() => format!("{} + 1", view.text(term)),
+        _ => (count + 1).to_string(),
+    };
+    Some(format!("in-range({}, 0, {end})", array_text(view, of, array)?))
 }
 
 /// A sentence on the sizes that would let arrays be copied; nothing where some array has no name before the loop.
@@ -122,7 +157,7 @@ pub(crate) fn sizes(view: &FunctionView, of: TermId, arrays: &[SymbolId]) -> Str
     match arrays.iter().map(one).collect::<Option<Vec<String>>>() {
         Some(all) if !all.is_empty() && all.len() <= MOST_PROMISES => {
             let comment = comment(view.doc, &all.join(", "));
-            format!(" Or promise what is there, in a comment before the loop: `{comment}`.")
+            format!(" You can promise what is there, in a comment before the loop: `{comment}`.")
         }
         _ => String::new(),
     }
@@ -142,7 +177,14 @@ fn has_known_rows(view: &FunctionView, s: SymbolId) -> bool {
         }
         at = *of;
     }
-    true
+    // of structures with arrays in them the number is told, and which part is used is not
+    let holds_array = |f: &term::Field| matches!(types.kind(f.ty), TypeKind::Array { .. });
+    match types.kind(at) {
+        TypeKind::Record(r) => {
+            !types.record(*r).fields.as_deref().unwrap_or_default().iter().any(holds_array)
+        }
+        _ => true,
+    }
 }
 
 /// The promise that speaks of what an obstacle says.

@@ -68,6 +68,9 @@ pub(crate) fn quiet(view: &FunctionView, id: LoopId) -> Option<Quiet> {
     if fills(view, id) {
         return Some(Quiet::Fills);
     }
+    if is_as_long_as_a_text(view.body(), l.term) && is_text(view.body(), l.term) {
+        return Some(Quiet::Text);
+    }
     if crate::lints::is_parallel(l) {
         return is_refused_for_a_header(view, id).then_some(Quiet::Missing);
     }
@@ -172,6 +175,23 @@ fn follows_links(body: &Body, root: TermId) -> bool {
         }
         _ => false,
     })
+}
+
+/// Whether a loop ends where a text does: at what `strlen` says.
+fn is_as_long_as_a_text(body: &Body, root: TermId) -> bool {
+    let Some(condition) = body.loop_parts(root).and_then(|parts| parts.condition) else { return false };
+    let measures = |t: TermId| {
+        let called = body.callee(t).map(|f| &*body.symbols[f].name);
+        matches!(called, Some("strlen" | "strnlen"))
+    };
+    let given = |t: TermId| match (body.op(t), body.args(t)) {
+        (Op::Declare(s), &[value]) => Some((*s, value)),
+        (Op::Assign, &[place, value]) => Some((body.as_symbol(place)?, value)),
+        _ => None,
+    };
+    let lengths = body.walk(body.root).filter_map(given);
+    let lengths: Vec<_> = lengths.filter(|(_, v)| body.walk(*v).any(measures)).map(|(s, _)| s).collect();
+    body.walk(condition).any(|t| measures(t) || body.as_symbol(t).is_some_and(|s| lengths.contains(&s)))
 }
 
 /// Whether all elements that a loop touches are characters, or pointers to some.

@@ -43,6 +43,9 @@ fn has_any(doc: &Doc) -> bool {
 
 /// Why no launch is put in a loop's place, if threads stand in the way or its own directive is wrong: a sentence.
 pub(crate) fn refusal(view: &FunctionView, id: LoopId) -> Option<String> {
+    if let Some(words) = on_a_device(view, id) {
+        return Some(words);
+    }
     if !has_any(view.doc) {
         return None;
     }
@@ -73,6 +76,43 @@ pub(crate) fn refusal(view: &FunctionView, id: LoopId) -> Option<String> {
     let own = faults.iter().find(|f| threads.directives[f.directive].target == Some(term))?;
     let d = &threads.directives[own.directive];
     Some(format!("{} is wrong, so what it means is not known. {}", named(view, d), message(view, d, own)))
+}
+
+/// That a directive brings a loop, or the arrays that it uses, to a device already.
+fn on_a_device(view: &FunctionView, id: LoopId) -> Option<String> {
+    let brings = |text: &str| {
+        let mut words = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|w| !w.is_empty());
+        match (words.next(), words.next()) {
+            (Some("acc"), Some(w)) => {
+                matches!(w, "data" | "kernels" | "parallel" | "serial" | "loop" | "host_data")
+            }
+            (Some("omp"), w) => w == Some("target"),
+            _ => false,
+        }
+    };
+    let own = view.doc.unit().directives.iter().filter(|d| view.item.span.contains(d.span));
+    let all: Vec<(u32, Span, &str)> = own
+        .filter_map(|d| match &d.kind {
+            front::DirectiveKind::Foreign(text) if brings(text) => Some((d.before, d.span, &**text)),
+            _ => None,
+        })
+        .collect();
+    if all.is_empty() {
+        return None;
+    }
+    // the statement that a directive stands before begins where its text ends
+    let parents = view.body().parents();
+    let up = |t: &term::TermId| parents.get(t.0 as usize).copied().flatten();
+    let around = std::iter::successors(Some(view.of(id).term), up);
+    let starts: Vec<u32> = around.map(|t| view.span(t).start).collect();
+    let (_, span, text) = all.into_iter().find(|d| starts.contains(&d.0))?;
+    let name = text.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
+    let name = name.split('(').next().unwrap_or_default();
+    Some(format!(
+        "`#pragma {name}` (line {}) brings it, or arrays that it uses, to a device already, and a second kernel would work on the host's \
+         copies.",
+        view.line_column(span.start).line
+    ))
 }
 
 /// A function with a region, the region's line and its directive's name.

@@ -19,6 +19,7 @@ mod hash;
 mod intrinsics;
 mod kept;
 mod layout;
+mod leaving;
 mod limits;
 mod ops;
 mod paths;

@@ -90,7 +90,10 @@ pub(crate) fn same_record(
         return true;
     }
     let (x, y) = (a.record(p), b.record(q));
-    if x.name != y.name || x.is_union != y.is_union {
+    // two without a tag are alike by their members (C11 6.2.7p1)
+    let untagged = |name: &str| name.starts_with('<');
+    let alike = x.name == y.name || untagged(&x.name) && untagged(&y.name);
+    if !alike || x.is_union != y.is_union {
         return false;
     }
     let (Some(f), Some(g)) = (&x.fields, &y.fields) else {

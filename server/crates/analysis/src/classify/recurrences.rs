@@ -10,7 +10,10 @@ use term::{BinOp, Body, Op, SymbolId, TermId};
 use crate::classify::reductions::updates;
 use crate::flow::effects::Effects;
 use crate::flow::liveness::{early_exit, exposed_reads};
-use crate::{DependenceKind, LoopFacts, Object, Recurrence, RecurrenceKind, ReductionOp, Verdict};
+use crate::{
+    DependenceKind, LoopFacts, Object, Obstacle, ObstacleKind, Recurrence, RecurrenceKind, ReductionOp,
+    Verdict,
+};
 
 /// What can be named in a loop that is not parallel.
 ///
@@ -29,8 +32,16 @@ pub(crate) fn recurrences(
     }
     let Some(&inner) = body.args(l.term).get(3) else { return out };
     let plain = |s: SymbolId| Object { symbol: s, fields: Vec::new() };
+    // A method is of use where nothing else stands in the way that it would not take away.
+    let stops = |o: &Obstacle| stays(&o.kind);
+    if l.obstacles.iter().any(stops) {
+        return out;
+    }
     if let Some(found) = search(body, l.term, inner) {
         out.push(Recurrence { kind: RecurrenceKind::Search, object: None, term: found });
+    }
+    if l.obstacles.iter().any(|o| o.kind == ObstacleKind::EarlyExit) {
+        return out;
     }
     let read = statements_reading(body, inner);
     scans_of_scalars(body, l.term, inner, &read, &mut |s, op, exclusive, term| {
@@ -56,6 +67,22 @@ pub(crate) fn recurrences(
         }
     }
     out
+}
+
+/// Whether the obstacle is there whatever method computes the values that iterations hand on.
+fn stays(kind: &ObstacleKind) -> bool {
+    use ObstacleKind::*;
+    match kind {
+        NotUnderstood | NotCounted(_) | UnknownCall(_) | IndirectCall | Call { .. } | UnknownPointer(_) => {
+            true
+        }
+        Volatile | Watched(_) | SharedBytes | Budget(_) => true,
+        IndirectSubscript(_) | NonAffineSubscript | NoExtent | DataDependentCondition | EarlyExit => false,
+        Unsized(_) | MayAlias(..) | SameArray(..) | CarriedScalar(_) | LiveOut(_) | CopiedBothWays(_) => {
+            false
+        }
+        PointerElements(_) | OwnCells(_) | Unset(_) | Unproved | NotReplayed(_) | NeedsPromise(_) => false,
+    }
 }
 
 /// A counted loop that does nothing but look, and leaves when it has found: `if (a[i] == x) break;`
@@ -138,7 +165,8 @@ fn scans_of_scalars(
         let moves = |x: TermId| match body.op(x) {
             // the index of a thread, a block's extent
             Op::Member { .. } if body.index_part(x).is_some() => false,
-            Op::Index | Op::Deref | Op::Member { .. } | Op::Call => true,
+            Op::Call => true,
+            // a cell that the text names alike in each iteration adds the same, as far as the text goes
             _ => body.as_symbol(x).is_some_and(|v| writes.contains_key(&v)),
         };
         if u.op == ReductionOp::Add && !others.into_iter().any(moves) {
@@ -241,17 +269,31 @@ fn packings(
     out
 }
 
-/// The first array that is assigned to where the variable says.
+/// The first array that is assigned to where the variable says, and nowhere else.
 fn arrays_by_subscript(body: &Body, inner: TermId) -> FxHashMap<SymbolId, SymbolId> {
-    let mut out = FxHashMap::default();
-    for t in body.walk(inner).filter(|&t| *body.op(t) == Op::Assign) {
-        let Some(&place) = body.args(t).first().filter(|&&p| *body.op(p) == Op::Index) else { continue };
-        let Some(&sub) = body.args(place).get(1) else { continue };
+    let mut out: FxHashMap<SymbolId, SymbolId> = FxHashMap::default();
+    // how often each is written, and how often where a variable says
+    let mut written: FxHashMap<SymbolId, usize> = FxHashMap::default();
+    let mut written_by: FxHashMap<(SymbolId, SymbolId), usize> = FxHashMap::default();
+    for t in body.walk(inner).filter(|&t| body.op(t).is_write()) {
+        let Some(&place) = body.args(t).first().filter(|&&p| body.as_symbol(p).is_none()) else { continue };
         let Some(array) = crate::flow::parts::base_symbol(body, place) else { continue };
-        for s in body.walk(sub).filter_map(|x| body.as_symbol(x)) {
-            out.entry(s).or_insert(array);
+        *written.entry(array).or_default() += 1;
+        let mut named: Vec<SymbolId> = Vec::new();
+        for x in body.walk(place).filter(|&x| *body.op(x) == Op::Index) {
+            let sub = body.args(x).get(1);
+            named.extend(sub.into_iter().flat_map(|&s| body.walk(s)).filter_map(|x| body.as_symbol(x)));
+        }
+        named.sort_unstable();
+        named.dedup();
+        for s in named {
+            *written_by.entry((s, array)).or_default() += 1;
+            if *body.op(t) == Op::Assign {
+                out.entry(s).or_insert(array);
+            }
         }
     }
+    out.retain(|s, array| written_by.get(&(*s, *array)) == written.get(array));
     out
 }
 

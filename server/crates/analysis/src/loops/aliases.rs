@@ -2,13 +2,14 @@
 
 use std::cell::OnceCell;
 
-use term::{BinOp, Body, Op, SymbolId, TermId, TypeKind};
+use rustc_hash::FxHashMap;
+use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use crate::algebra::poly::VarKind;
 use crate::alias::bases::{aliasing, Aliasing};
 use crate::context::Context;
 use crate::nest::{AffineAccess, Model};
-use crate::{Condition, ConditionKind, LoopFacts, MetBy, Object, Obstacle, ObstacleKind};
+use crate::{Condition, ConditionKind, LoopFacts, MetBy, Object, Obstacle, ObstacleKind, Step};
 
 /// What must hold of the memory that different variables show: proved, tested by the host, or an obstacle.
 pub(crate) fn alias_conditions(
@@ -17,6 +18,7 @@ pub(crate) fn alias_conditions(
     accesses: &[AffineAccess],
     facts: &mut LoopFacts,
 ) {
+    let computed = Computed::new(cx.body, model);
     let mut bases: Vec<SymbolId> = accesses.iter().map(|a| a.base).collect();
     bases.sort_unstable();
     bases.dedup();
@@ -25,7 +27,7 @@ pub(crate) fn alias_conditions(
         let kind = ConditionKind::DistinctRows(Object { symbol: table, fields: Vec::new() });
         if crate::alias::row_tables::has_fresh_rows(cx.body, &cx.effects, table) {
             facts.note(kind, MetBy::Proof, None);
-        } else if has_extent(cx.body, model, accesses, table) {
+        } else if has_extent(&computed, accesses, table) {
             // the host sees the pointers
             facts.note(kind, MetBy::RunTimeCheck, None);
         } else if let Some(number) = model.promises.rows(cx.body, table) {
@@ -57,7 +59,7 @@ pub(crate) fn alias_conditions(
             }
             let object = |s| Object { symbol: s, fields: Vec::new() };
             let known =
-                |s: SymbolId, k: &OnceCell<bool>| *k.get_or_init(|| has_extent(cx.body, model, accesses, s));
+                |s: SymbolId, k: &OnceCell<bool>| *k.get_or_init(|| has_extent(&computed, accesses, s));
             let promised = model.promises.apart(a, b);
             let at = [a_first, b_first].into_iter().flatten().min().map_or(model.root, |k| accesses[*k].term);
             let kind = || ConditionKind::NoAlias(object(a), object(b));
@@ -80,7 +82,8 @@ pub(crate) fn alias_conditions(
 }
 
 /// Whether the host can tell, before the loop, a stretch of memory that holds all cells reached through the variable.
-fn has_extent(body: &Body, model: &Model<'_>, accesses: &[AffineAccess], s: SymbolId) -> bool {
+fn has_extent(computed: &Computed<'_, '_>, accesses: &[AffineAccess], s: SymbolId) -> bool {
+    let (body, model) = (computed.body, computed.model);
     if !matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. }) {
         return true;
     }
@@ -114,6 +117,9 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[AffineAccess], s: Symb
     }
     accesses.iter().filter(|a| a.base == s).all(|a| {
         a.subs.iter().all(|sub| {
+            if computed.is_computed(sub.term, &mut Vec::new()) {
+                return true;
+            }
             let Some(p) = &sub.value else {
                 // Any value, but of a small type, from the pointer's own place: `table[byte]`.
                 let direct = match (body.op(a.term), body.args(a.term)) {
@@ -150,6 +156,101 @@ fn has_extent(body: &Body, model: &Model<'_>, accesses: &[AffineAccess], s: Symb
             })
         })
     })
+}
+
+/// Values that the host can bound before the loop, as intervals: they are computed from the indices of counted loops and from what
+/// stays the same.
+struct Computed<'m, 'a> {
+    body: &'m Body,
+    model: &'m Model<'a>,
+    /// The places in the loop that set each variable.
+    set: FxHashMap<SymbolId, Vec<TermId>>,
+}
+
+impl<'m, 'a> Computed<'m, 'a> {
+    fn new(body: &'m Body, model: &'m Model<'a>) -> Self {
+        let mut set: FxHashMap<SymbolId, Vec<TermId>> = FxHashMap::default();
+        for t in body.walk(model.root) {
+            let of = match body.op(t) {
+                Op::Declare(s) => Some(*s),
+                op if op.is_write() => body.args(t).first().and_then(|&p| body.as_symbol(p)),
+                _ => None,
+            };
+            if let Some(s) = of {
+                set.entry(s).or_default().push(t);
+            }
+        }
+        Computed { body, model, set }
+    }
+
+    /// `open`: the variables that are being looked into; one made of itself has no bounds that are known.
+    fn is_computed(&self, t: TermId, open: &mut Vec<SymbolId>) -> bool {
+        let body = self.body;
+        if body.types.as_int(body.ty(t)).is_none() {
+            return false;
+        }
+        let args = body.args(t);
+        match body.op(t) {
+            Op::Int(_) | Op::SizeOfType(_) | Op::SizeOf | Op::Unary(UnOp::Not) => true,
+            Op::Binary(op) if op.is_comparison() || op.is_logical() => true,
+            // what divides is one number, which is not 0 where the loop divides by it
+            Op::Binary(BinOp::Div | BinOp::Rem | BinOp::Shl | BinOp::Shr) => {
+                self.is_computed(args[0], open) && self.is_fixed(args[1])
+            }
+            Op::Binary(_) | Op::Unary(_) | Op::Cast | Op::Arithmetic(_) => {
+                args.iter().all(|&a| self.is_computed(a, open))
+            }
+            Op::Select => args[1..].iter().all(|&a| self.is_computed(a, open)),
+            Op::Sym(s) => self.is_computed_variable(*s, open),
+            Op::Member { .. } => self.is_fixed(t),
+            _ => false,
+        }
+    }
+
+    /// Whether a term has one value while the loop runs: of numbers, and of variables and their members that nothing else reaches.
+    fn is_fixed(&self, t: TermId) -> bool {
+        let (body, changed) = (self.body, self.model.effects.writes_in(self.model.root));
+        body.types.as_int(body.ty(t)).is_some()
+            && body.walk(t).all(|x| match body.op(x) {
+                Op::Int(_) | Op::SizeOfType(_) | Op::SizeOf => true,
+                Op::Binary(_) | Op::Unary(_) | Op::Cast | Op::Arithmetic(_) => true,
+                Op::Member { arrow, .. } => !arrow,
+                Op::Sym(s) => match body.symbols[*s].storage {
+                    Storage::Constant(_) => true,
+                    _ => body.symbols[*s].is_own_scalar() && !changed.contains(s),
+                },
+                _ => false,
+            })
+    }
+
+    fn is_computed_variable(&self, s: SymbolId, open: &mut Vec<SymbolId>) -> bool {
+        let symbol = &self.body.symbols[s];
+        if matches!(symbol.storage, Storage::Constant(_)) {
+            return true;
+        }
+        if !symbol.is_own_scalar() || open.contains(&s) {
+            return false;
+        }
+        open.push(s);
+        let index = self.model.loops.iter().filter_map(|l| l.control.as_ref()).find(|c| c.index == s);
+        let computed = match index {
+            // an index lies between its first value and its bound, a step more or less
+            Some(c) => {
+                let ends = [Some(c.lower), c.bound];
+                let counts = c.header_only && !c.pointer && matches!(c.step, Step::Const(_));
+                counts && ends.into_iter().flatten().all(|t| self.is_computed(t, open))
+            }
+            None => {
+                self.set.get(&s).into_iter().flatten().all(|&t| match (self.body.op(t), self.body.args(t)) {
+                    (Op::Declare(_), &[]) => true,
+                    (Op::Declare(_), &[value]) | (Op::Assign, &[_, value]) => self.is_computed(value, open),
+                    _ => false,
+                })
+            }
+        };
+        open.pop();
+        computed
+    }
 }
 
 /// Whether the host can go through a subscript's values before the loop: it is a number computed from the loop's own index and what

@@ -13,8 +13,8 @@ use crate::flow::parts::{base_symbol, Inside};
 use crate::nest::builder::{Builder, Loc};
 use crate::nest::pieces::Pieces;
 use crate::nest::{ModelLoop, Need};
-use crate::Through;
 use crate::{Obstacle, ObstacleKind};
+use crate::{Summary, Through};
 
 impl Builder<'_> {
     /// What the call may write, noted before the loop is looked at.
@@ -71,6 +71,10 @@ impl Builder<'_> {
                 self.pointer_value(a);
                 continue;
             }
+            // Nobody writes into a literal (C11 6.4.5p7).
+            if matches!(body.op(uncast(body, a)), Op::Str(_)) && !through.written {
+                continue;
+            }
             let stretch = if k < 2 { self.stretch(t, a) } else { None };
             match self.argument(a) {
                 Ok(loc) => {
@@ -101,47 +105,53 @@ impl Builder<'_> {
             }
         }
         if let Some(summary) = called.summary() {
-            let globals: Vec<_> = summary.globals.iter().map(|(n, u)| (n.clone(), *u)).collect();
-            for (name, used) in globals {
-                let Some(s) = self.effects.global(&name) else {
-                    let function = body.as_symbol(args[0]);
-                    if let Some(function) = function {
-                        let why = crate::TroubleKind::Global;
-                        self.obstacle(ObstacleKind::Call { function, why, name }, t);
-                    }
-                    continue;
-                };
-                let whole = |fields: &[(usize, Arc<str>)]| Loc {
-                    base: s,
-                    fields: fields.to_vec(),
-                    subs: Vec::new(),
-                    lengths: Vec::new(),
-                    loads: Vec::new(),
-                    inside: Inside::All,
-                };
-                let pointer = matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. });
-                let own = if pointer { whole(&[(0, Arc::from("&"))]) } else { whole(&[]) };
-                self.touch_both(own, t, used.own);
-                if used.through.read || used.through.written || used.through.kept {
-                    if !pointer {
-                        self.obstacle(ObstacleKind::UnknownPointer(s), t);
-                        continue;
-                    }
-                    if self.effects.writes_in(self.root).contains(&s) {
-                        self.obstacle(ObstacleKind::UnknownPointer(s), t);
-                    }
-                    self.touch_symbol(s, t, false);
-                    let mut loc = whole(&[]);
-                    loc.subs.push((None, t));
-                    loc.lengths.push(None);
-                    self.touch_both(loc, t, used.through);
-                }
-            }
+            self.touch_globals(t, summary);
         }
         let fixed = called.is_pure()
             && self.effects.is_invariant_in(body, t, self.root)
             && args[1..].iter().all(|&a| self.reads_fixed(a));
         (fixed && body.types.as_int(body.ty(t)).is_some()).then(|| self.opaque_param(t)).flatten()
+    }
+
+    /// Records what a called function does with the program's variables.
+    fn touch_globals(&mut self, t: TermId, summary: &Summary) {
+        let body = self.body;
+        let globals: Vec<_> = summary.globals.iter().map(|(n, u)| (n.clone(), *u)).collect();
+        for (name, used) in globals {
+            let Some(s) = self.effects.global(&name) else {
+                let function = body.args(t).first().and_then(|&f| body.as_symbol(f));
+                if let Some(function) = function {
+                    let why = crate::TroubleKind::Global;
+                    self.obstacle(ObstacleKind::Call { function, why, name }, t);
+                }
+                continue;
+            };
+            let whole = |fields: &[(usize, Arc<str>)]| Loc {
+                base: s,
+                fields: fields.to_vec(),
+                subs: Vec::new(),
+                lengths: Vec::new(),
+                loads: Vec::new(),
+                inside: Inside::All,
+            };
+            let pointer = matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. });
+            let own = if pointer { whole(&[(0, Arc::from("&"))]) } else { whole(&[]) };
+            self.touch_both(own, t, used.own);
+            if used.through.read || used.through.written || used.through.kept {
+                if !pointer {
+                    self.obstacle(ObstacleKind::UnknownPointer(s), t);
+                    continue;
+                }
+                if self.effects.writes_in(self.root).contains(&s) {
+                    self.obstacle(ObstacleKind::UnknownPointer(s), t);
+                }
+                self.touch_symbol(s, t, false);
+                let mut loc = whole(&[]);
+                loc.subs.push((None, t));
+                loc.lengths.push(None);
+                self.touch_both(loc, t, used.through);
+            }
+        }
     }
 
     /// Takes for granted what an `assert` says, to be proved or tested before the loop; `false` where it cannot be: it compares what is

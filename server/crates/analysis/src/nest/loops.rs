@@ -247,10 +247,11 @@ impl Builder<'_> {
                 self.visit(b);
                 (end, Some(it), b)
             }
-            // that a bound was loaded from memory of which something is promised says nothing of how it changes
+            // an element of which something is promised keeps its value; of the root's bound it was not found that it does
             Some(b) => {
                 let v = self.visit(b);
-                (self.unless_loaded(v), self.body.types.as_int(self.body.ty(b)), b)
+                let is_inner = self.path.len() > 1;
+                (if is_inner { v } else { self.unless_loaded(v) }, self.body.types.as_int(self.body.ty(b)), b)
             }
             None => (Some(vec![(Domain::always(), Poly::constant(0))]), Some(it), cond),
         };

@@ -19,9 +19,6 @@ impl Builder<'_> {
 
     pub(super) fn unary(&mut self, op: UnOp, t: TermId) -> Option<Pieces> {
         let v = self.visit(self.body.args(t)[0]);
-        if op == UnOp::Not {
-            return None;
-        }
         let (v, kind) = (v?, self.int_kind(t)?);
         match op {
             UnOp::Plus => Some(v),

@@ -549,8 +549,9 @@ impl Builder<'_> {
                         let s = subs_any?;
                         Some(Obstacle { kind: self.inexact_kind(s), term: s })
                     };
-                    why.clone()
-                        .or_else(any)
+                    // with a condition less the subscript would still be in the way
+                    any()
+                        .or_else(|| why.clone())
                         .or(Some(Obstacle { kind: ObstacleKind::DataDependentCondition, term: t }))
                 } else {
                     None

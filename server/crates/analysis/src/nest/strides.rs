@@ -161,6 +161,18 @@ impl Builder<'_> {
 
 /// Where rows are fixed (`a[i*n + j]` in the loop over j): the factor that different products share.
 fn common_factor(values: &[Option<Poly>]) -> Option<Var> {
+    // in one row all of them, whatever row that is, the columns alone tell cells apart
+    let row = |p: &Poly| {
+        let mut row: Vec<(Vec<Var>, i128)> =
+            p.terms().filter(|(m, _)| m.len() >= 2).map(|(m, c)| (m.to_vec(), c)).collect();
+        row.sort_unstable();
+        row
+    };
+    let mut rows = values.iter().flatten().map(row);
+    let first = rows.next()?;
+    if rows.all(|r| r == first) {
+        return None;
+    }
     let mut products: Vec<Vec<Var>> = Vec::new();
     for (m, _) in values.iter().flatten().flat_map(|p| p.terms()) {
         if m.len() >= 2 && !products.iter().any(|p| p == m) {

@@ -1,6 +1,6 @@
 //! Expressions: values as polynomials, with what must hold for them to be the mathematical ones.
 
-use term::{BinOp, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+use term::{BinOp, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
 use crate::algebra::poly::{Domain, Poly, VarKind};
 use crate::flow::counted_loop;
@@ -110,7 +110,9 @@ impl Builder<'_> {
     /// The value after conversion between integer types; an obligation says where it stays the same.
     pub(super) fn convert(&mut self, v: Pieces, from: IntKind, to: IntKind, at: TermId) -> Option<Pieces> {
         if to == IntKind::Bool && from != IntKind::Bool {
-            return None;
+            // whether it is not 0 (C11 6.3.1.2): of numbers alone that is a number again
+            let truly = |(d, p): (Domain, Poly)| Some((d, Poly::constant(i128::from(p.as_constant()? != 0))));
+            return v.into_iter().map(truly).collect();
         }
         if to.min() <= from.min() && from.max() <= to.max() {
             return Some(v);
@@ -226,11 +228,10 @@ impl Builder<'_> {
                 None
             }
 
+            Op::Unary(UnOp::Not) => self.truth(t),
             Op::Unary(op) => self.unary(op, t),
-            Op::Binary(op) if op.is_logical() => {
-                self.condition(t);
-                None
-            }
+            Op::Binary(op) if op.is_logical() => self.truth(t),
+            Op::Binary(op) if op.is_comparison() && !self.idle => self.truth(t),
             Op::Binary(op) => self.binary(op, t),
             Op::Select => self.select(t),
             Op::Cast => {
@@ -283,6 +284,15 @@ impl Builder<'_> {
     fn pointer_variable(&self, place: TermId) -> Option<SymbolId> {
         let s = self.body.as_symbol(place)?;
         matches!(self.body.types.kind(self.body.symbols[s].ty), TypeKind::Pointer { .. }).then_some(s)
+    }
+
+    /// The value of a condition: 1 where it holds and 0 where not (C11 6.5.3.3p5, 6.5.8p6, 6.5.13p3), if it is known where that is.
+    fn truth(&mut self, t: TermId) -> Option<Pieces> {
+        let (yes, no) = self.condition(t);
+        self.body.types.as_int(self.body.ty(t))?;
+        let known = yes.exact && no.exact;
+        let of = |(d, value): (Domain, i128)| (d, Poly::constant(value));
+        known.then(|| [(yes, 1), (no, 0)].into_iter().filter(|(d, _)| !d.pieces.is_empty()).map(of).collect())
     }
 
     pub(super) fn opaque_param(&mut self, t: TermId) -> Option<Pieces> {

@@ -13,7 +13,7 @@ pub(crate) use print::float;
 use print::Source;
 use term::strength::{ASSIGN, ATOM, POSTFIX, UNARY};
 
-use crate::access::{address, address_sum, arrow_chain, chain, moved, Address, Subscript};
+use crate::access::{address_sum, arrow_chain, chain, moved, Address, Subscript};
 use crate::plan::{BufferPlan, Kernel, Plan, ReductionPlan, StrideSource};
 
 /// Which language is printed.
@@ -103,12 +103,14 @@ impl<'p> Exprs<'p> {
         };
         let one = |(k, &a): (usize, &TermId)| {
             let pointer = params.get(k).copied().filter(|&p| body.types.element(p).is_some());
-            let buffer = address(body, &self.kernel.tables, a).filter(|(s, _)| self.base(*s).is_some());
-            match (pointer, buffer) {
+            let at = address_sum(body, &self.kernel.tables, a);
+            let cell = at.and_then(|at| match at.more.is_empty() {
+                true => self.base(at.base).map(|_| self.cell(at.base, &at.subs)),
+                false => self.base(at.base).map(|b| self.element(b, self.place(&at))),
+            });
+            match (pointer, cell) {
                 // A buffer that is only read is `const` here; the function may not say so.
-                (Some(p), Some((s, subs))) => {
-                    format!("({})&{}", self.variable(p, "").trim_end(), self.cell(s, &subs))
-                }
+                (Some(p), Some(cell)) => format!("({})&{cell}", self.variable(p, "").trim_end()),
                 _ => self.at(a, ASSIGN),
             }
         };

@@ -46,9 +46,15 @@ impl Stmts<'_, '_> {
             }
             return;
         }
-        if let Some(a) = self.exprs.kernel.atomics.iter().find(|a| a.statement == t) {
-            let line = atomics::line(&self.exprs, a);
-            return self.out.from(t, &line);
+        let parts = self.exprs.kernel.atomics.iter().filter(|a| a.statement == t);
+        let lines: Vec<String> = parts.map(|a| atomics::line(&self.exprs, a)).collect();
+        if let [only] = &lines[..] {
+            return self.out.from(t, only);
+        }
+        if !lines.is_empty() {
+            self.out.open("{");
+            lines.iter().for_each(|line| self.out.from(t, line));
+            return self.out.close("}");
         }
         match (body.op(t), args) {
             (Op::Empty | Op::Mark(_), _) => {}

@@ -68,7 +68,7 @@ impl<'a> Builder<'_, 'a> {
         for r in self.input.offload.reductions.iter().filter(|r| r.cells == Cells::Many) {
             for &u in &r.updates {
                 match atomic(self.body, r, u) {
-                    Some(a) => out.push(a),
+                    Some(parts) => out.extend(parts),
                     None => self.refuse(RefusalKind::NoAtomic(r.object.symbol), u),
                 }
             }
@@ -128,8 +128,8 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// How one accumulating statement is done atomically; `None` if the device has no such operation.
-fn atomic(body: &Body, r: &Reduction, statement: TermId) -> Option<AtomicPlan> {
+/// How one accumulating statement is done atomically, a part of its sum after the other; `None` if the device has no such operation.
+fn atomic(body: &Body, r: &Reduction, statement: TermId) -> Option<Vec<AtomicPlan>> {
     let op = match r.op {
         ReductionOp::Add => AtomicOp::Add,
         ReductionOp::Min => AtomicOp::Min,
@@ -164,6 +164,13 @@ fn atomic(body: &Body, r: &Reduction, statement: TermId) -> Option<AtomicPlan> {
                 Op::Binary(b) if body.same(parts[1], place) && *b != BinOp::Sub => {
                     (place, Operand::Term(parts[0]), false)
                 }
+                Op::Binary(BinOp::Add | BinOp::Sub) if op == AtomicOp::Add => {
+                    let plan = |(part, negated)| {
+                        let operand = Operand::Term(part);
+                        AtomicPlan { statement, place, op, kind, operand, negated }
+                    };
+                    return Some(addends(body, place, value)?.into_iter().map(plan).collect());
+                }
                 Op::Select if body.same(parts[1], place) => (place, Operand::Term(parts[2]), false),
                 Op::Select if body.same(parts[2], place) => (place, Operand::Term(parts[1]), false),
                 _ => return None,
@@ -179,5 +186,29 @@ fn atomic(body: &Body, r: &Reduction, statement: TermId) -> Option<AtomicPlan> {
         }
         _ => return None,
     };
-    Some(AtomicPlan { statement, place, op, kind, operand, negated })
+    Some(vec![AtomicPlan { statement, place, op, kind, operand, negated }])
+}
+
+/// What is added to a place, `a` and `b` of `y + a - b`, in the order of the text, and whether it is subtracted; the sums have the
+/// place's own type.
+fn addends(body: &Body, place: TermId, value: TermId) -> Option<Vec<(TermId, bool)>> {
+    let mut out = Vec::new();
+    let mut at = value;
+    while !body.same(at, place) {
+        let &[a, b] = body.args(at) else { return None };
+        let Op::Binary(op @ (BinOp::Add | BinOp::Sub)) = *body.op(at) else { return None };
+        if body.types.kind(body.ty(at)) != body.types.kind(body.ty(place)) {
+            return None;
+        }
+        let holds = |side: TermId| body.walk(side).any(|x| body.same(x, place));
+        let (on, part) = match (holds(a), holds(b)) {
+            (true, false) => (a, (b, op == BinOp::Sub)),
+            (false, true) if op == BinOp::Add => (b, (a, false)),
+            _ => return None,
+        };
+        out.push(part);
+        at = on;
+    }
+    out.reverse();
+    Some(out)
 }

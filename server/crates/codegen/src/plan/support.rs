@@ -10,7 +10,7 @@ use term::{
 
 use super::pointers::Pointers;
 use super::refuse::{Reason, RefusalKind};
-use crate::access::{address, address_sum, arrow_chain, chain, loaded, moved, Address};
+use crate::access::{address_sum, arrow_chain, chain, loaded, moved, Address};
 pub(crate) use crate::limits::plan_support::MAX_DEPTH;
 
 /// What a kernel's text will need.
@@ -512,8 +512,8 @@ impl<'a> Support<'a> {
                 }
                 Some(body.types.kind(ty)) == pointee
             };
-            match (address(body, &self.pointers.tables, a), body.op(a), body.args(a)) {
-                (Some((s, subs)), _, _) if self.rank(s).is_some() && same(s) => self.cell(s, subs, a, next),
+            match (address_sum(body, &self.pointers.tables, a), body.op(a), body.args(a)) {
+                (Some(at), _, _) if self.rank(at.base).is_some() && same(at.base) => self.place(at, a, next),
                 (None, Op::AddrOf, &[x]) => match body.as_symbol(x) {
                     Some(s) if self.rank(s).is_none() && same(s) && body.types.is_arithmetic(body.ty(x)) => {
                         self.variable_type(s, a);

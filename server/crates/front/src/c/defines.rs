@@ -61,6 +61,8 @@ pub(crate) fn may_declare(text: &str, lexed: &Lexed, name: &str) -> bool {
 
 /// Words behind which a name is used.
 const USES: [&str; 9] = ["return", "else", "case", "goto", "sizeof", "do", "new", "delete", "throw"];
+/// Words before a type, which are none: what stands behind them alone is a type that is used.
+const NO_TYPES: [&str; 7] = ["const", "volatile", "restrict", "static", "extern", "register", "inline"];
 
 /// Whether what stands before a name may be a type: `T a`, `T *a`, and `LIST(T) *a` where macros write types. In products signs stand
 /// apart or together, `a * b` and `a*b`.
@@ -69,7 +71,8 @@ fn is_behind_type(text: &str, before: &[Token], name: &Token) -> bool {
     let signs = before.iter().rev().take_while(|t| matches!(word(t), "*" | "&")).count();
     let (before, signs) = before.split_at(before.len() - signs);
     let Some(last) = before.last() else { return false };
-    let is_type = |t: &Token| t.kind == Kind::Ident && !USES.contains(&word(t));
+    let is_type =
+        |t: &Token| t.kind == Kind::Ident && !USES.contains(&word(t)) && !NO_TYPES.contains(&word(t));
     let opens =
         before.iter().rposition(|t| word(t) == "(").filter(|_| word(last) == ")" && !signs.is_empty());
     let made = opens.and_then(|k| before[..k].last()).is_some_and(|t| {

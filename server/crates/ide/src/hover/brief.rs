@@ -9,7 +9,7 @@ use crate::check::LoopFinding;
 use crate::function_view::FunctionView;
 use crate::limits::hover::{LISTED, NAMED};
 use crate::plans::Planned;
-use crate::words::{self, list, plural, quoted};
+use crate::words::{self, plural};
 
 pub(super) fn parallel(view: &FunctionView, id: LoopId, is_told: bool, lines: &mut Vec<String>) {
     let l = view.of(id);
@@ -130,21 +130,8 @@ fn carried(view: &FunctionView, d: &Dependence) -> String {
 
 pub(super) fn unknown(view: &FunctionView, id: LoopId, is_told: bool, lines: &mut Vec<String>) {
     let all = words::told(view, id);
-    if is_told {
-        let mut labels: Vec<String> = Vec::new();
-        for o in &all {
-            let label = quoted(&words::obstacle_label(view, o));
-            if !labels.contains(&label) {
-                labels.push(label);
-            }
-        }
-        // the only one is the finding's
-        if labels.len() > 1 {
-            let more = left_out(labels.len(), LISTED);
-            labels.truncate(LISTED);
-            lines.push(format!("- stopped by {}{more}", list(&labels)));
-        }
-    } else {
+    // what the finding says is not said again
+    if !is_told {
         for o in all.iter().take(NAMED) {
             lines.push(format!("- {}", escape(&words::obstacle(view, o).reason)));
         }

@@ -285,7 +285,7 @@ fn explain() {
 
             - `g`, called on line 4, may read or write anything
 
-            Write what `g` computes into the loop, or call it outside. If you know that it does no harm, promise so in a comment before the loop: `// warpwright: assume(pure(g))`.
+            If you know that it does no harm, promise so in a comment before the loop: `// warpwright: assume(pure(g))`.
 
             ---
 

@@ -82,7 +82,7 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
         ConditionKind::Asserted(term) => asserted(view, *term),
         ConditionKind::StepSign(term) => {
             let text = view.text(*term);
-            let sentence = format!("the step `{text}` has the sign that the comparison needs");
+            let sentence = format!("`{text}` goes the way that the loop needs (its sign)");
             ("step-sign", text, sentence)
         }
         ConditionKind::Trips(term) => {

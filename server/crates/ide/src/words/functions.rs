@@ -149,20 +149,16 @@ fn unlinked<'f>(name: &str, why: &'f Unlinked, seen: impl Fn(&'f str) -> &'f str
     }
 }
 
-/// What makes two calls of a function with the same arguments differ, behind its name, and what to do.
-pub(super) fn state(function: &str) -> (&'static str, &'static str) {
+/// What makes two calls of a function with the same arguments differ, behind its name.
+pub(super) fn state(function: &str) -> &'static str {
     match function {
-        "clock" | "clock64" | "__clock64" | "time" | "gettimeofday" | "clock_gettime" | "omp_get_wtime" => (
-            "reads the clock, and what it says depends on when it is asked",
-            "Ask the clock before the loop and behind it.",
-        ),
-        "omp_get_thread_num" | "omp_get_num_threads" | "omp_get_max_threads" => {
-            ("depends on OpenMP's threads, of which a kernel has none", "Compute it from the index.")
+        "clock" | "clock64" | "__clock64" | "time" | "gettimeofday" | "clock_gettime" | "omp_get_wtime" => {
+            "reads the clock, and what it says depends on when it is asked"
         }
-        "getenv" => ("depends on the program's environment", "Ask for it before the loop."),
-        _ => (
-            "keeps a state from one call to the next",
-            "Give each iteration a state of its own, computed from the index.",
-        ),
+        "omp_get_thread_num" | "omp_get_num_threads" | "omp_get_max_threads" => {
+            "depends on OpenMP's threads, of which a kernel has none"
+        }
+        "getenv" => "depends on the program's environment",
+        _ => "keeps a state from one call to the next",
     }
 }

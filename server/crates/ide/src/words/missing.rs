@@ -48,13 +48,21 @@ pub(crate) fn rests_on_a_header(view: &FunctionView, o: &Obstacle) -> bool {
 /// Which header to look for, or what else to do.
 fn where_it_is(view: &FunctionView, otherwise: &str) -> String {
     let headers = crate::lints::missing_headers(view.doc);
+    // the toolkit's header is included mostly, and not here
+    let otherwise = if crate::quiet::offers_nothing(view.doc) { "" } else { otherwise };
     let (which, folder) = match &headers[..] {
         [] => return otherwise.to_owned(),
-        [(_, one)] => (format!("`{one}`, which the file includes, was not found"), "its folder"),
+        [(_, one)] => {
+            let by = if view.doc.source().contains(&**one) { "the file" } else { "a header of it" };
+            (format!("`{one}`, which {by} includes, was not found"), "its folder")
+        }
         // which of them declares it nobody can know
         [(_, one), rest @ ..] => {
             let more = plural(rest.len(), "more header");
-            (format!("`{one}` and {more}, which the file includes, were not found"), "their folders")
+            (
+                format!("`{one}` and {more}, which the file or its headers include, were not found"),
+                "their folders",
+            )
         }
     };
     format!("{which}: name {folder} with `-I`, or in the setting `warpwright.includePaths`.")

@@ -3,6 +3,7 @@
 //! The words are those of the field and of peers: "Loop iterations can be executed independently" and "Loop is
 //! sequential" (FOUNDATIONS F3.1), flow, anti and output dependence (Allen & Kennedy), reduction, private.
 
+mod causes;
 mod conditions;
 mod configuration;
 mod decisions;
@@ -39,7 +40,7 @@ pub(crate) use mapping::{caution, mappings, prediction, Mappings};
 pub(crate) use missing::{rests_on_a_header, type_without_declaration};
 pub(crate) use obstacles::{obstacle, obstacle_label, unknown_kernels, KernelLimit};
 pub(crate) use recurrences::{recurrence, recurrences};
-pub(crate) use refusals::{refusal, refusal_label};
+pub(crate) use refusals::{not_described, refusal, refusal_label};
 pub(crate) use terms::term_text;
 pub(crate) use threads::{affine_maps, statement_maps, thread_count, threads, value};
 
@@ -140,7 +141,8 @@ pub(crate) fn sequential(view: &FunctionView, id: LoopId) -> String {
     };
     let mut text = format!("Loop is sequential: {}.", dependence(view, first));
     let mut others: Vec<String> = Vec::new();
-    for d in &l.dependences {
+    // of the others those that were shown, too
+    for d in l.dependences.iter().filter(|d| d.witness.is_some()) {
         let name = format!("`{}`", view.object(&d.object));
         if d.object != first.object && !others.contains(&name) {
             others.push(name);

@@ -2,12 +2,14 @@
 
 use analysis::{ConditionKind, NotCounted, NotReplayed, Obstacle, ObstacleKind, TroubleKind, Watched, Work};
 use term::device::Word;
-use term::{Op, SymbolId, TermId, TypeKind};
+use term::{Op, TypeKind};
 
+use super::causes::{
+    bounds_of, escapes, exit_word, is_computed, is_counted_up, not_counted, only_walks, set_around,
+};
 use super::decisions::{decides, is_fixed};
 use super::functions::{
-    called, called_by_name, calls_back, is_method, reads_a_texture, state, subscript, which_place,
-    why_unknown,
+    called, called_by_name, is_method, reads_a_texture, state, subscript, which_place, why_unknown,
 };
 use super::missing::missing;
 use super::{condition, plural};
@@ -24,40 +26,6 @@ pub(crate) struct ObstacleWords {
     pub reason: String,
     /// What now: a sentence.
     pub remedy: String,
-}
-
-/// Whether it is a variable that nothing read from memory is given to.
-fn is_computed(view: &FunctionView, t: TermId) -> bool {
-    let body = view.body();
-    let Some(s) = body.as_symbol(t) else { return false };
-    let loads = |t: TermId| {
-        body.walk(t).any(|x| matches!(body.op(x), Op::Index | Op::Deref | Op::Member { .. } | Op::Call))
-    };
-    let given = |t: TermId| match (body.op(t), body.args(t)) {
-        (Op::Declare(d), &[value]) if *d == s => Some(value),
-        (Op::Assign | Op::Compound(_), &[place, value]) if body.as_symbol(place) == Some(s) => Some(value),
-        _ => None,
-    };
-    let mut all = body.walk(body.root).filter_map(given).peekable();
-    all.peek().is_some() && !all.any(loads)
-}
-
-/// Whether a pointer is moved, and by numbers alone: `p++`, `p += n`, `p = p + n`. One that is set to another place, or loaded, is not
-/// a subscript in another form.
-fn only_walks(view: &FunctionView, pointer: SymbolId) -> bool {
-    let body = view.body();
-    let moves = |t: TermId| match (body.op(t), body.args(t)) {
-        (Op::Step { .. }, &[place]) if body.as_symbol(place) == Some(pointer) => Some(true),
-        (Op::Compound(_), &[place, _]) if body.as_symbol(place) == Some(pointer) => Some(true),
-        (Op::Assign, &[place, value]) if body.as_symbol(place) == Some(pointer) => Some(matches!(
-            (body.op(value), body.args(value)),
-            (Op::Binary(_), &[from, _]) if body.as_symbol(from) == Some(pointer)
-        )),
-        _ => None,
-    };
-    let inside = body.loops(body.root).flat_map(|l| body.walk(l)).filter_map(moves);
-    let all: Vec<bool> = inside.collect();
-    !all.is_empty() && all.iter().all(|walk| *walk)
 }
 
 /// An obstacle in a few words, for labels: `call of g`.
@@ -129,6 +97,9 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             };
             words("not-understood", reason, "Write this place in plain form, or take it out of the loop.")
         }
+        ObstacleKind::NotCounted(NotCounted::IndexEscapes) => {
+            words("not-counted", escapes(view, obstacle.term, line), "")
+        }
         ObstacleKind::NotCounted(why) => {
             let keyword = match view.body().op(obstacle.term) {
                 Op::DoWhile => "do",
@@ -156,7 +127,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                     "`{name}`, called on line {line}, may read or write anything{}",
                     why_unknown(view, name)
                 ),
-                &format!("Write what `{name}` computes into the loop, or call it outside."),
+                "",
             )
         }
         // in a function that is called there
@@ -177,24 +148,25 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         ObstacleKind::IndirectCall if is_method(view, obstacle.term) => words(
             "indirect-call",
             format!("`{text}` on line {line} calls a function of a class, and what that does is not followed"),
-            "Take the call out of the loop.",
+            "",
         ),
         ObstacleKind::IndirectCall => words(
             "indirect-call",
             format!("`{text}` on line {line} calls through a pointer, and the function called is not known"),
-            "Call the function by its name, or take the call out of the loop.",
+            "",
         ),
         ObstacleKind::IndirectSubscript(term) => {
+            let how = match is_computed(view, *term) {
+                true => "is computed in a way that cannot be followed",
+                false => "comes out of memory",
+            };
             words(
                 "indirect-subscript",
-                format!(
-                    "{} {} and may have the same value twice",
-                    subscript(view, *term, line),
-                    match is_computed(view, *term) {
-                        true => "is computed in a way that cannot be followed",
-                        false => "comes out of memory",
-                    }
-                ),
+                match (bounds_of(view, *term), is_counted_up(view, *term)) {
+                    (Some(what), _) => format!("{what}, `{}`, {how}, and what iterations touch may overlap", view.text(*term)),
+                    (None, true) => format!("{} is changed in the loop itself, and by how much is not known", subscript(view, *term, line)),
+                    (None, false) => format!("{} {how} and may have the same value twice", subscript(view, *term, line)),
+                },
                 // what would help is tried: see `promises`
                 "",
             )
@@ -217,12 +189,12 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         ObstacleKind::DataDependentCondition => words(
             "data-dependent-condition",
             decides(view, obstacle.term, &text, line),
-            "Make the access unconditional, or choose between values instead of between accesses.",
+            "",
         ),
         ObstacleKind::EarlyExit => words(
             "early-exit",
             format!("`{}` on line {line} may leave the loop before its end", exit_word(view, obstacle)),
-            "Let the loop run to its end, for example by computing the result with a condition or a minimum.",
+            "",
         ),
         ObstacleKind::UnknownPointer(symbol) if view.symbol(*symbol).contains("[]") => words(
             "unknown-pointer",
@@ -234,9 +206,13 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         ),
         ObstacleKind::UnknownPointer(symbol) => {
             let name = view.symbol(*symbol);
+            let reason = match set_around(view, obstacle.term, *symbol) {
+                Some(at) => format!("where `{name}` points on line {line} is not known: line {at} sets it in the loop"),
+                None => format!("it is not known where `{name}` points on line {line}"),
+            };
             words(
                 "unknown-pointer",
-                format!("it is not known where `{name}` points on line {line}"),
+                reason,
                 &match only_walks(view, *symbol) {
                     true => format!("Use `{name}` as an array, `{name}[i]`, and do not move it inside the loop."),
                     false => String::new(),
@@ -273,7 +249,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             words(
                 "carried-scalar",
                 format!("`{name}` passes a value from one iteration to the next (line {line}) in a way that is not a known reduction"),
-                &format!("If `{name}` only accumulates, write `{name} = {name} + …` (or `*`, min, max).")
+                "",
             )
         }
         ObstacleKind::LiveOut(symbol) => {
@@ -334,7 +310,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         ObstacleKind::Unproved => words(
             "unproved",
             format!("`{text}` on line {line} may touch a cell that another iteration writes, and neither this nor the contrary was proved"),
-            "Simpler subscripts and bounds may settle it.",
+            "",
         ),
         ObstacleKind::NotReplayed(why) => not_replayed(*why, &text, line),
         ObstacleKind::NeedsPromise(kind @ ConditionKind::Bounds { .. })
@@ -424,26 +400,26 @@ fn watched(what: Watched, text: &str, line: u32) -> ObstacleWords {
 
 /// Why an example of two iterations that meet could not be shown.
 fn not_replayed(why: NotReplayed, text: &str, line: u32) -> ObstacleWords {
-    let found = "two iterations would meet for some values of its parameters";
+    let found = "by their subscripts two iterations may meet in";
     let (reason, remedy) = match why {
         NotReplayed::NotReached => (
-            format!("{found}, but no run of the function was found that comes to the loop with such values (`{text}`, line {line})"),
-            "If the values before the loop rule it out, say so in a test or `assert` next to the loop.",
+            format!("{found} `{text}` (line {line}), but no run of the function was found in which they do"),
+            "",
         ),
         NotReplayed::NotMet => (
-            format!("{found}, but in the runs that were followed they did not (`{text}`, line {line})"),
-            "If the values before the loop rule it out, say so in a test or `assert` next to the loop.",
+            format!("{found} `{text}` (line {line}), but in the runs that were followed they did not"),
+            "",
         ),
         NotReplayed::Value => (
-            format!("{found}, but a run could not be followed there: what `{text}` on line {line} decides is not known"),
-            "Compute it from the function's parameters, or test what the loop relies on next to the loop.",
+            format!("two iterations may meet by their subscripts, but no run that shows it could be followed: what `{text}` on line {line} decides is not known"),
+            "",
         ),
         NotReplayed::NotUnderstood => (
-            format!("{found}, but a run could not be followed there: `{text}` on line {line} was not understood"),
-            "Write that place in plain form.",
+            format!("two iterations may meet by their subscripts, but no run that shows it could be followed: `{text}` on line {line} was not understood"),
+            "",
         ),
         NotReplayed::Steps => (
-            format!("{found}, but the run that would show it is longer than is followed (`{text}`, line {line})"),
+            format!("{found} `{text}` (line {line}), but the run that would show it is longer than is followed"),
             "A function with the loop alone, given its values as parameters, can be judged.",
         ),
     };
@@ -471,41 +447,38 @@ fn call(view: &FunctionView, function: &str, why: TroubleKind, name: &str, line:
                 "{who} has a place that was not understood{}",
                 which_place(view, if name.is_empty() { function } else { name })
             ),
-            "Write that place in plain form, or call the function outside the loop.",
+            "",
         ),
         TroubleKind::UnknownCall => {
             let name = if name.is_empty() { function } else { name };
             of(
                 "unknown-call",
                 format!("{who} may read or write anything{}", why_unknown(view, name)),
-                match calls_back(name) {
-                    true => "Call it outside the loop.",
-                    false => "Its text was not read: move the call out of the loop, or its function into this file.",
-                },
+                "",
             )
         }
         TroubleKind::IndirectCall => of(
             "indirect-call",
             format!("{by}, called on line {line}, calls through a pointer, and the function called there is not known"),
-            "Call that function by its name, or take the call out of the loop.",
+            "",
         ),
         TroubleKind::Ordered => of(
             "ordered-output",
             format!("{who} reads or writes in order, and the order of iterations would be seen"),
-            "Collect the results in an array and write them after the loop.",
+            "",
         ),
         TroubleKind::State => {
-            let (what, remedy) = state(if name.is_empty() { function } else { analysis::plain_name(name) });
+            let what = state(if name.is_empty() { function } else { analysis::plain_name(name) });
             let reason = match name {
                 "" => format!("{who} {what}"),
                 _ => format!("{variable} {what}"),
             };
-            of("hidden-state", reason, remedy)
+            of("hidden-state", reason, "")
         }
         TroubleKind::NoReturn => of(
             "may-not-return",
             format!("{who} may end the program or never return"),
-            "Note in a variable that it happened, and act on it after the loop.",
+            "",
         ),
         TroubleKind::Volatile => of(
             "volatile",
@@ -519,14 +492,14 @@ fn call(view: &FunctionView, function: &str, why: TroubleKind, name: &str, line:
                 // the pointer's own name
                 false => format!("{by}, called on line {line}, uses memory through `{name}`, a pointer that is not followed"),
             },
-            "Hand the function the array itself, and let it subscript that.",
+            "",
         ),
         TroubleKind::Global => of(
             "global-in-call",
             format!(
                 "{variable} is a variable outside the loop's function, and what else reaches it is not known"
             ),
-            "Pass the variable as an argument.",
+            "",
         ),
         TroubleKind::Replaceable => of(
             "weak-callee",
@@ -552,65 +525,4 @@ fn of_device(word: Option<Word>, name: &str, line: u32) -> ObstacleWords {
     };
     let reason = format!("`{name}`, called on line {line}, {what}");
     ObstacleWords { kind, reason, remedy: String::new() }
-}
-
-/// `break`, `return`, `goto`.
-fn exit_word(view: &FunctionView, obstacle: &Obstacle) -> &'static str {
-    match view.body().op(obstacle.term) {
-        Op::Return if view.text(obstacle.term).starts_with("throw") => "throw",
-        Op::Return => "return",
-        Op::Goto(_) | Op::Label(_) => "goto",
-        Op::Call => "a call",
-        _ => "break",
-    }
-}
-
-fn not_counted(why: NotCounted, line: u32, keyword: &str) -> ObstacleWords {
-    let (reason, remedy) = match why {
-        NotCounted::While => (
-            format!("the `{keyword}` loop on line {line} does not count, so its number of iterations is not known beforehand"),
-            "",
-        ),
-        NotCounted::NoInit => (
-            format!("the `for` on line {line} gives its index no first value"),
-            "Set the index in the header: `for (i = a; …)`.",
-        ),
-        NotCounted::NoCondition => (
-            format!("the `for` on line {line} has no condition, so its number of iterations is not known beforehand"),
-            "",
-        ),
-        NotCounted::Condition => (
-            format!("the condition of the `for` on line {line} does not compare the index with a fixed bound"),
-            "",
-        ),
-        NotCounted::Step => (
-            format!("the `for` on line {line} does not move its index by a fixed amount"),
-            "",
-        ),
-        NotCounted::IndexWritten => (
-            format!("the index of the `for` on line {line} is written in the loop's body"),
-            "Move the index in the header alone.",
-        ),
-        NotCounted::IndexHidden => (
-            format!("what was not understood on line {line} may change the index of the `for` around it"),
-            "",
-        ),
-        NotCounted::BoundVaries => (
-            format!("the bound of the `for` on line {line} may change during the loop"),
-            "If it keeps its value all the same, copy it to a local variable before the loop.",
-        ),
-        NotCounted::WrongWay => (
-            format!("the index of the `for` on line {line} moves away from its bound"),
-            "Correct the comparison or the step.",
-        ),
-        NotCounted::IndexType => (
-            format!("the index of the `for` on line {line} is not an integer"),
-            "Count with an integer and compute the other value from it.",
-        ),
-        NotCounted::IndexEscapes => (
-            format!("the index of the `for` on line {line} may be changed from elsewhere (its address is taken, or it is `static` or not local)"),
-            "Count with a local variable that is not `static`.",
-        ),
-    };
-    ObstacleWords { kind: "not-counted", reason, remedy: remedy.to_owned() }
 }

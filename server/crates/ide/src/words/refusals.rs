@@ -1,9 +1,12 @@
 //! Why a parallel loop gets no kernel, in words, and what would help.
 
-use analysis::plain_name;
+use analysis::{plain_name, Obstacle, ObstacleKind};
 use codegen::{FunctionTrouble, NextStep, Reason, RefusalKind};
+use term::Op;
 
+use super::causes::{bounds_of, is_computed};
 use super::functions::{called, which_place, why_unknown};
+use super::obstacles::obstacle;
 use crate::function_view::FunctionView;
 
 /// "`printf` on line 4 has no version for the GPU. Write …"
@@ -231,5 +234,39 @@ fn function(view: &FunctionView, by: &str, who: &str, why: &FunctionTrouble) -> 
     match who == by {
         true => what,
         false => format!("calls {}, which {what}", called(view, who)),
+    }
+}
+
+/// The first reason `analysis` gives for a loop it proved parallel but cannot describe for a kernel.
+pub(crate) fn not_described(view: &FunctionView, first: Option<&Obstacle>) -> String {
+    match first {
+        // that iterations meet is no harm here, or is proved not to be
+        Some(Obstacle { kind: ObstacleKind::IndirectSubscript(term), .. }) => {
+            if let Some(what) = bounds_of(view, *term) {
+                return format!(
+                    "No kernel is made, because memory decides {what} (`{}`), so it is not known what to copy.",
+                    view.text(*term)
+                );
+            }
+            let what = match view.body().op(*term) {
+                Op::Call => "a subscript in",
+                _ => "the subscript",
+            };
+            let (text, line) = (view.text(*term), view.line(*term));
+            let how = match is_computed(view, *term) {
+                true => format!("which cells {what} `{text}` on line {line} means is computed in a way that cannot be followed"),
+                false => format!("memory decides which cells {what} `{text}` on line {line} means"),
+            };
+            format!(
+                "No kernel is made, because {how}, so it is not known what to copy. Use an array whose declaration says how large it \
+                 is, or run it where the data is."
+            )
+        }
+        Some(first) => {
+            let words = obstacle(view, first);
+            let remedy = if words.remedy.is_empty() { String::new() } else { format!(" {}", words.remedy) };
+            format!("No kernel is made, because {}.{remedy}", words.reason)
+        }
+        None => "No kernel is made of this loop.".to_owned(),
     }
 }

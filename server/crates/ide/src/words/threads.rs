@@ -1,7 +1,7 @@
 //! How iterations become threads, as text.
 
 use analysis::{Expr, LoopId, Param, Pred, Step, ThreadMap};
-use term::{BinOp, Op};
+use term::{BinOp, Op, TermId};
 
 use crate::function_view::FunctionView;
 
@@ -54,6 +54,10 @@ fn trip_count(view: &FunctionView, id: LoopId) -> Option<String> {
         (None, Some((rest, constant))) => (rest, constant),
         _ => (high, 0),
     };
+    // `i < first + n` from `first` on are n
+    if let (1, 0, Some(rest)) = (stride, closed, beyond(view, high, low)) {
+        return Some(view.text(rest));
+    }
     if let (Some(a), Some(b)) = (low_int, high_int) {
         let span = b.checked_sub(a)?.checked_add(closed)?.max(0);
         return Some(span.checked_add(stride - 1)?.checked_div(stride)?.to_string());
@@ -71,8 +75,20 @@ fn trip_count(view: &FunctionView, id: LoopId) -> Option<String> {
     Some(if stride == 1 { text } else { format!("({text}) / {stride}") })
 }
 
+/// What a sum is beyond one of its two parts.
+fn beyond(view: &FunctionView, sum: TermId, part: TermId) -> Option<TermId> {
+    let body = view.body();
+    let (Op::Binary(BinOp::Add), &[a, b]) = (body.op(sum), body.args(sum)) else { return None };
+    let is_part = |x: TermId| body.as_symbol(x).is_some() && body.as_symbol(x) == body.as_symbol(part);
+    match (is_part(a), is_part(b)) {
+        (true, _) => Some(b),
+        (_, true) => Some(a),
+        _ => None,
+    }
+}
+
 /// A sum with a constant as the rest and the constant.
-fn split(view: &FunctionView, term: term::TermId) -> Option<(term::TermId, i128)> {
+fn split(view: &FunctionView, term: TermId) -> Option<(TermId, i128)> {
     let body = view.body();
     let (sign, a, b) = match (body.op(term), body.args(term)) {
         (Op::Binary(BinOp::Add), &[a, b]) => (1, a, b),
@@ -106,8 +122,7 @@ pub(crate) fn statement_maps(view: &FunctionView, band: &[LoopId]) -> Vec<(Strin
     };
     let mut maps = Vec::new();
     // the headers of loops inside are no statements
-    let headers: Vec<term::TermId> =
-        body.loops(parts.body).flat_map(|l| header(body, l).iter().copied()).collect();
+    let headers: Vec<TermId> = body.loops(parts.body).flat_map(|l| header(body, l).iter().copied()).collect();
     let mut walk = body.walk(parts.body);
     while let Some(term) = walk.next() {
         if headers.contains(&term) {
@@ -129,7 +144,7 @@ pub(crate) fn statement_maps(view: &FunctionView, band: &[LoopId]) -> Vec<(Strin
 }
 
 /// First value, condition and step of a `for`.
-fn header(body: &term::Body, of: term::TermId) -> &[term::TermId] {
+fn header(body: &term::Body, of: TermId) -> &[TermId] {
     match (body.op(of), body.args(of)) {
         (Op::For, args) => args.get(..3).unwrap_or(&[]),
         _ => &[],

@@ -25,6 +25,11 @@ const TOLD: usize = 3;
 
 fn missing_header(ask: &Ask) -> Vec<(Span, Message)> {
     let doc = &ask.doc;
+    // of a file in which nothing is looked at nothing is missed
+    let looked_at = |i: &front::Item| i.is_kernel || i.body.loops(i.body.root).next().is_some();
+    if !doc.unit().items.iter().any(looked_at) {
+        return Vec::new();
+    }
     let headers = missing_headers(doc);
     let Some((span, first)) = headers.first() else { return Vec::new() };
     let names: Vec<String> = undeclared(doc).into_iter().filter(|n| !is_declared(doc, n)).collect();
@@ -116,7 +121,8 @@ pub fn is_known_header(name: &str) -> bool {
     is_provided(name.split(['/', '.']).next().unwrap_or(name)) || front::is_standard_header(name)
 }
 
-/// The headers that a document includes and that were not found, each where that stands; not those of the toolkit.
+/// The headers that a document includes and that were not found, each where that stands, then those that its headers include, at its
+/// first header of the program; not those of the toolkit.
 pub fn missing_headers(doc: &Doc) -> Vec<(Span, String)> {
     let missing: Vec<&str> =
         doc.configuration().iter().filter(|c| c.taken == Taken::NotFound).map(|c| &*c.name).collect();
@@ -124,6 +130,7 @@ pub fn missing_headers(doc: &Doc) -> Vec<(Span, String)> {
         return Vec::new();
     }
     let mut out: Vec<(Span, String)> = Vec::new();
+    let mut own: Option<Span> = None;
     let mut at = 0usize;
     for line in doc.source().split_inclusive('\n') {
         let start = at;
@@ -133,10 +140,17 @@ pub fn missing_headers(doc: &Doc) -> Vec<(Span, String)> {
         let Some(rest) = named.map(str::trim_start) else { continue };
         let close = if rest.starts_with('<') { '>' } else { '"' };
         let Some((name, after)) = rest.get(1..).and_then(|r| r.split_once(close)) else { continue };
+        let span = Span::new(start + line.len() - words.len(), at - after.len());
+        if close == '"' {
+            own.get_or_insert(span);
+        }
         if missing.contains(&name) && !is_known_header(name) && out.iter().all(|(_, known)| known != name) {
-            let span = Span::new(start + line.len() - words.len(), at - after.len());
             out.push((span, name.to_owned()));
         }
+    }
+    for name in missing {
+        let is_new = out.iter().all(|(_, known)| known != name);
+        out.extend(own.filter(|_| is_new && !is_known_header(name)).map(|span| (span, name.to_owned())));
     }
     out
 }

@@ -1,0 +1,169 @@
+//! What the text shows of why something stands in a loop's way: where a pointer or an index is set, how a loop counts, what ends it.
+
+use analysis::{NotCounted, Obstacle};
+use term::{Op, Storage, SymbolId, TermId};
+
+use super::obstacles::ObstacleWords;
+use crate::function_view::FunctionView;
+
+/// That a term is where a loop begins or ends, if it is no subscript.
+pub(super) fn bounds_of(view: &FunctionView, t: TermId) -> Option<String> {
+    let body = view.body();
+    let span = body.span(t);
+    let holds = |part: Option<TermId>| {
+        part.is_some_and(|p| body.walk(p).any(|x| x == t) || body.span(p).contains(span))
+    };
+    let mut all = body.loops(body.root).filter_map(|l| Some((l, body.loop_parts(l)?)));
+    all.find_map(|(l, parts)| match (holds(parts.init), holds(parts.condition)) {
+        (true, _) => Some(format!("where the loop on line {} begins", view.line(l))),
+        (_, true) => Some(format!("how far the loop on line {} runs", view.line(l))),
+        _ => None,
+    })
+}
+
+/// Whether a loop around the term moves the cell that it reads: `tokens[(*n)++]`.
+pub(super) fn is_counted_up(view: &FunctionView, t: TermId) -> bool {
+    let body = view.body();
+    let moves = |x: TermId| match (body.op(x), body.args(x)) {
+        (Op::Step { .. } | Op::Compound(_), &[place, ..]) => body.same(place, t),
+        _ => false,
+    };
+    body.as_symbol(t).is_none() && body.loops(body.root).any(|l| body.walk(l).any(moves))
+}
+
+/// Whether it is a variable that nothing read from memory is given to.
+pub(super) fn is_computed(view: &FunctionView, t: TermId) -> bool {
+    let body = view.body();
+    let Some(s) = body.as_symbol(t) else { return false };
+    let loads = |t: TermId| {
+        body.walk(t).any(|x| matches!(body.op(x), Op::Index | Op::Deref | Op::Member { .. } | Op::Call))
+    };
+    let given = |t: TermId| match (body.op(t), body.args(t)) {
+        (Op::Declare(d), &[value]) if *d == s => Some(value),
+        (Op::Assign | Op::Compound(_), &[place, value]) if body.as_symbol(place) == Some(s) => Some(value),
+        _ => None,
+    };
+    let mut all = body.walk(body.root).filter_map(given).peekable();
+    all.peek().is_some() && !all.any(loads)
+}
+
+/// The line in the loops around a place where a pointer is set to something else; a declaration gives each iteration its own.
+pub(super) fn set_around(view: &FunctionView, t: TermId, pointer: SymbolId) -> Option<u32> {
+    let body = view.body();
+    let span = body.span(t);
+    let around = body.loops(body.root).filter(|&l| body.span(l).contains(span));
+    let sets = |x: &TermId| {
+        let place = body.op(*x).is_write().then(|| body.args(*x).first().copied()).flatten();
+        let is_it = |p: TermId| {
+            body.as_symbol(p) == Some(pointer) || body.path_of(p).is_some_and(|path| path.own == pointer)
+        };
+        place.is_some_and(is_it)
+    };
+    around.flat_map(|l| body.walk(l)).find(sets).map(|x| view.line(x))
+}
+
+/// Whether a pointer is moved, and by numbers alone: `p++`, `p += n`, `p = p + n`. One that is set to another place, or loaded, is not
+/// a subscript in another form.
+pub(super) fn only_walks(view: &FunctionView, pointer: SymbolId) -> bool {
+    let body = view.body();
+    let moves = |t: TermId| match (body.op(t), body.args(t)) {
+        (Op::Step { .. }, &[place]) if body.as_symbol(place) == Some(pointer) => Some(true),
+        (Op::Compound(_), &[place, _]) if body.as_symbol(place) == Some(pointer) => Some(true),
+        (Op::Assign, &[place, value]) if body.as_symbol(place) == Some(pointer) => Some(matches!(
+            (body.op(value), body.args(value)),
+            (Op::Binary(_), &[from, _]) if body.as_symbol(from) == Some(pointer)
+        )),
+        _ => None,
+    };
+    let inside = body.loops(body.root).flat_map(|l| body.walk(l)).filter_map(moves);
+    let all: Vec<bool> = inside.collect();
+    !all.is_empty() && all.iter().all(|walk| *walk)
+}
+
+/// Why the index of a loop may change without the loop's doing. `t`: the loop or its condition.
+pub(super) fn escapes(view: &FunctionView, t: TermId, line: u32) -> String {
+    let body = view.body();
+    let condition = body.loop_parts(t).and_then(|parts| parts.condition).unwrap_or(t);
+    let index = body.walk(condition).filter_map(|x| body.as_symbol(x)).find(|&s| {
+        let symbol = &body.symbols[s];
+        !symbol.is_own_scalar() && !matches!(symbol.storage, Storage::Constant(_) | Storage::Function)
+            || body.types.quals(symbol.ty).is_volatile
+    });
+    let Some(s) = index else {
+        return format!("the index of the `for` on line {line} may be changed from elsewhere");
+    };
+    let name = view.symbol(s);
+    let index = format!("`{name}`, which the loop on line {line} counts with,");
+    let taken = body.walk(body.root).find(|&x| {
+        *body.op(x) == Op::AddrOf && body.args(x).first().is_some_and(|&of| body.as_symbol(of) == Some(s))
+    });
+    match (&body.symbols[s].storage, taken) {
+        (Storage::StaticLocal { .. }, _) => format!("{index} is `static`, and a call may change it"),
+        (Storage::Param(_) | Storage::Local, Some(at)) => {
+            format!("{index} may be changed through its address, which is taken on line {}", view.line(at))
+        }
+        (Storage::Param(_) | Storage::Local, None) => format!("{index} may be changed from elsewhere"),
+        _ => format!("{index} is a variable outside the function, which others may change"),
+    }
+}
+
+/// `break`, `return`, `goto`.
+pub(super) fn exit_word(view: &FunctionView, obstacle: &Obstacle) -> &'static str {
+    match view.body().op(obstacle.term) {
+        Op::Return if view.text(obstacle.term).starts_with("throw") => "throw",
+        Op::Return => "return",
+        Op::Goto(_) | Op::Label(_) => "goto",
+        Op::Call => "a call",
+        _ => "break",
+    }
+}
+
+pub(super) fn not_counted(why: NotCounted, line: u32, keyword: &str) -> ObstacleWords {
+    let (reason, remedy) = match why {
+        NotCounted::While => (
+            format!("the `{keyword}` loop on line {line} does not count, so its number of iterations is not known beforehand"),
+            "",
+        ),
+        NotCounted::NoInit => (
+            format!("the `for` on line {line} gives its index no first value"),
+            "Set the index in the header: `for (i = a; …)`.",
+        ),
+        NotCounted::NoCondition => (
+            format!("the `for` on line {line} has no condition, so its number of iterations is not known beforehand"),
+            "",
+        ),
+        NotCounted::Condition => (
+            format!("the condition of the `for` on line {line} does not compare the index with a fixed bound"),
+            "",
+        ),
+        NotCounted::Step => (
+            format!("the `for` on line {line} does not move its index by a fixed amount"),
+            "",
+        ),
+        NotCounted::IndexWritten => (
+            format!("the index of the `for` on line {line} is written in the loop's body"),
+            "",
+        ),
+        NotCounted::IndexHidden => (
+            format!("what was not understood on line {line} may change the index of the `for` around it"),
+            "",
+        ),
+        NotCounted::BoundVaries => (
+            format!("the bound of the `for` on line {line} may change during the loop"),
+            "If it keeps its value all the same, copy it to a local variable before the loop.",
+        ),
+        NotCounted::WrongWay => (
+            format!("the index of the `for` on line {line} moves away from its bound"),
+            "Correct the comparison or the step.",
+        ),
+        NotCounted::IndexType => (
+            format!("the index of the `for` on line {line} is not an integer"),
+            "Count with an integer and compute the other value from it.",
+        ),
+        NotCounted::IndexEscapes => (
+            format!("the index of the `for` on line {line} may be changed from elsewhere"),
+            "",
+        ),
+    };
+    ObstacleWords { kind: "not-counted", reason, remedy: remedy.to_owned() }
+}
