@@ -38,7 +38,7 @@ pub use facts::*;
 pub use graph::{Edge, Graph, Order};
 pub use host::launch_extents::{launch_extent_terms, launch_extents, launch_only_value, launch_value};
 pub use host::launch_given::{launch_given, CallSite, LaunchContext, LaunchGiven, Taken, TakenAs};
-pub use host::{host_faults, HostContext, HostFault, SharedArray};
+pub use host::{asks_of_launches, host_faults, HostContext, HostFault, SharedArray};
 pub use kernel::{
     kernel, kernel_barriers, kernel_overflows, kernel_races, kernel_within, local_arrays,
     right_for_other_lanes, AccessFact, AnyDecision, AnyShape, Assumed, BarrierCount, BarrierFact,

@@ -124,14 +124,19 @@ impl<'a> Reader<'a> {
 
     pub(super) fn unchecked(&mut self) {
         let body = self.body;
-        let Some(&launch) = self.order.iter().find(|t| matches!(body.op(**t), Op::Launch)) else { return };
+        let launches = self.order.iter().copied().filter(|t| matches!(body.op(*t), Op::Launch));
+        let launches: Vec<TermId> = launches.collect();
         // a macro that is not seen may have taken the launch itself
-        let inside = self.parents.get(launch.index()).copied().flatten();
-        let is_taken = inside.is_some_and(|up| matches!(body.op(up), Op::Call));
-        if !is_taken && !asks(body, &self.parents, self.context.program, 0) {
-            self.found.push((launch, HostFault::Unchecked));
+        let is_taken = |t: &TermId| self.parent(*t).is_some_and(|up| matches!(body.op(up), Op::Call));
+        if !launches.iter().any(is_taken) && !asks(body, &self.parents, self.context.program, 0) {
+            self.found.extend(launches.into_iter().map(|t| (t, HostFault::Unchecked)));
         }
     }
+}
+
+/// Whether a function asks what came of launches, itself or by functions of the program that it calls.
+pub fn asks_of_launches(body: &Body, program: &crate::Program) -> bool {
+    asks(body, &body.parents(), program, 0)
 }
 
 /// Functions of the program's own that are looked into, one called by the other.

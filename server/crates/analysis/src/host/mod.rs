@@ -13,6 +13,7 @@ mod memory;
 mod steps;
 
 use base::IndexId;
+pub use launches::asks_of_launches;
 use rustc_hash::FxHashMap;
 use term::{BinOp, Body, Op, SymbolId, TermId, TypeKind};
 
@@ -36,7 +37,7 @@ pub enum HostFault {
     Elements(TermId, TermId),
     /// The direction given, and the one that the pointers have.
     Direction(&'static str, &'static str),
-    /// No launch of this function is checked.
+    /// Neither the function nor what it calls asks what came of it.
     Unchecked,
     /// Memory the launch (second) writes is touched before anything waits for it.
     Unsynchronised(SymbolId, TermId),

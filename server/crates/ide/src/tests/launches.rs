@@ -110,3 +110,37 @@ fn strides_that_nobody_says_make_no_race() {
     let all = super::kernels::say(&text("1").replace("a[t * m", "a[blockIdx.x * m"));
     assert!(all.contains("global-race"), "{all}");
 }
+
+/// One finding a document, and none where somebody may ask later in a way that is not followed.
+#[test]
+fn unchecked_launches_are_told_once() {
+    let said = |host: &str| {
+        let all = super::kernels::say(&format!("{ADD}{host}"));
+        let lines = all.split_inclusive('\n').skip_while(|l| !l.contains("unchecked-launch"));
+        lines.collect::<String>()
+    };
+    let launch = "add<<<4, 32>>>(a, 100);\n";
+    let all =
+        said(&format!("void f(float *a) {{\n{}}}\nvoid g(float *a) {{\n{launch}}}\n", launch.repeat(6)));
+    assert_eq!(all.matches("unchecked-launch").count(), 1, "{all}");
+    assert!(all.contains("3:1 hint") && all.contains("those on lines 4, 5, 6, 7 and 2 more did"), "{all}");
+    assert_eq!(all.matches("either").count(), 4, "{all}");
+    let f = format!("void f(float *a) {{ {launch} }}\n");
+    let ask = "int last() { return cudaGetLastError(); }\n";
+    for silent in [
+        // a caller asks, itself or by another
+        format!("{f}void g(float *a) {{ f(a); int e = cudaGetLastError(); }}"),
+        format!("{ask}{f}void h(float *a) {{ f(a); }}\nvoid g(float *a) {{ h(a); last(); }}"),
+        // it is called by another name
+        format!("{f}template <class F> void each(F f, float *a) {{ f(a); cudaGetLastError(); }}\nvoid g(float *a) {{ each(f, a); }}"),
+        format!("{ask}{f}void (*table[])(float *) = {{f}};"),
+        format!("{ask}{f}#define RUN f(a)\n"),
+    ] {
+        assert_eq!(said(&silent), "", "{silent}");
+    }
+    for told in
+        [f.clone(), format!("{ask}{f}"), format!("{ask}void f(float *a);\n{f}void g(float *a) {{ f(a); }}")]
+    {
+        assert!(said(&told).contains("unchecked-launch"), "{told}");
+    }
+}
