@@ -41,7 +41,11 @@ pub fn mappings(
     let whole = expanded.as_ref().map_or(body, |e| &e.body);
     read(whole.len(), budget).ok()?;
     let cx = Context::new(whole, program, body.len(), budget);
-    let model = cx.model(root.0 as usize, control, budget);
+    // what moves by an amount that is no constant is told by the iteration's number alone
+    let model = match claim.inductions.iter().any(|i| i.step.is_none()) {
+        true => cx.numbered(root.0 as usize, control, budget).model,
+        false => cx.model(root.0 as usize, control, budget),
+    };
     if budget.left() == 0 {
         return None;
     }

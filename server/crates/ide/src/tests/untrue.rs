@@ -510,3 +510,20 @@ fn a_member_function_is_no_pointer() {
     let all: String = full(&doc).diagnostics.iter().map(|d| format!("{}\n", d.message)).collect();
     assert!(!all.contains("through a pointer") && !all.contains("changes during"), "{all}");
 }
+
+#[test]
+fn lanes_are_those_that_a_loop_fills() {
+    let few = "enum { COUNT = 11 };\nstruct T { double x, y, z; } t[COUNT];\nvoid f(double *restrict o) {\n    for (int i = 0; i < COUNT; i++)\n        o[i] = t[i].y;\n}\n";
+    assert!(!said(few).contains("in a warp"), "{}", said(few));
+    let many = few.replace("= 11", "= 64");
+    assert!(said(&many).contains("in a warp"), "{}", said(&many));
+    // the same place with other blanks is one, and the worst is named
+    let places = "#define A(I, J) a[(I) + 2 * (J)]\nstruct C { float r, i; };\nvoid g(int n, float *restrict c, const struct C *restrict a, const float *restrict q) {\n    for (int i = 0; i < n; i++)\n        c[i] = A(i,1).r * A(i,1) .rMORE;\n}\n";
+    let one = said(&places.replace("MORE", ""));
+    assert!(one.contains("strided: `A(i,1).r`, lanes 8 B apart"), "{one}");
+    let two = said(&places.replace("MORE", " + q[9 * i]"));
+    assert!(two.contains("accesses strided; strided: `q[9 * i]`, lanes 36 B apart"), "{two}");
+    // what moves by a fixed amount
+    let moved = said("void h(int n, float beta, float *restrict y, const int *restrict incy) {\n    int iy = 0;\n    for (int i = 0; i < n; i++) {\n        y[iy] = beta * y[iy];\n        iy += *incy;\n    }\n}\n");
+    assert!(moved.contains("strided: `y[iy]`, lanes `*incy` × 4 B apart"), "{moved}");
+}

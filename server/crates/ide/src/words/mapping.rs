@@ -18,17 +18,17 @@ pub(crate) struct Prediction {
     pub lines: Vec<String>,
     /// What is worth a few words beside the loop; empty if all is as a GPU likes it.
     pub short: Vec<String>,
+    /// The line of the access that asks for most sectors beyond what its data would fill, and how many.
+    worst: Option<(u64, String)>,
 }
 
 impl Prediction {
     /// In one line: what is not as a GPU likes it, with the costliest of it, or that all is.
     pub(crate) fn brief(&self) -> Option<String> {
-        let items = || self.lines.iter().map(|l| l.trim_start().trim_start_matches("- "));
-        let is_bad = |l: &&str| l.starts_with("strided") || l.starts_with("scattered");
         match self.short.is_empty() {
             true => (!self.lines.is_empty()).then(|| "every access coalesced or of one address".to_owned()),
             false => {
-                let worst = items().find(is_bad).map(|l| format!("; {l}")).unwrap_or_default();
+                let worst = self.worst.as_ref().map(|(_, l)| format!("; {l}")).unwrap_or_default();
                 Some(format!("{}{worst}", self.short.join(", ")))
             }
         }
@@ -121,8 +121,23 @@ pub(crate) fn caution(view: &FunctionView, id: LoopId) -> Vec<String> {
 
 /// Whether a loop may have as many iterations as a warp has lanes: what a full warp asks for says nothing of a shorter one.
 fn fills_a_warp(view: &FunctionView, l: LoopId) -> bool {
+    let lanes = crate::kernels::limits(view.doc).lanes;
     let count = super::thread_count(view, &[l]).and_then(|n| n.parse::<u32>().ok());
-    count.is_none_or(|n| n >= crate::kernels::limits(view.doc).lanes)
+    count.is_none_or(|n| n >= lanes) && !is_short(view, l, lanes.into()).unwrap_or(false)
+}
+
+/// Whether constants with names bound a loop's iterations below so many.
+fn is_short(view: &FunctionView, l: LoopId, lanes: i128) -> Option<bool> {
+    let control = view.of(l).control.as_ref().ok()?;
+    let value = |t| analysis::launch_value(view.body(), t).map(i128::from);
+    let (from, to) = (value(control.lower)?, control.bound.map_or(Some(0), value)?);
+    let analysis::Step::Const(step) = control.step else { return None };
+    let span = (to - from).abs().checked_add(1)?;
+    Some(span / i128::from(step).abs().max(1) < lanes)
+}
+
+fn without_blanks(text: &str) -> String {
+    text.split_whitespace().collect()
 }
 
 /// `17`, `at most 40`
@@ -155,7 +170,8 @@ fn accesses(view: &FunctionView, m: &Mapping, out: &mut Prediction) {
                 Op::Call => format!("{} in {text}", quoted(view.symbol(a.base))),
                 _ => text,
             };
-            if !names.contains(&name) {
+            // one place may be written with other blanks
+            if names.iter().all(|n| without_blanks(n) != without_blanks(&name)) {
                 names.push(name);
             }
         }
@@ -171,25 +187,32 @@ fn accesses(view: &FunctionView, m: &Mapping, out: &mut Prediction) {
             None => format!("up to {} sectors", g.lanes),
         };
         let cost = format!("{sectors} of 32 B a request (ideal {})", g.ideal);
-        out.lines.push(match &g.stride {
-            LaneStride::Bytes(0) => format!("- one address for all lanes: {names}, {sectors}"),
+        let (is_bad, said) = match &g.stride {
+            LaneStride::Bytes(0) => (false, format!("one address for all lanes: {names}, {sectors}")),
             LaneStride::Bytes(s) if s.unsigned_abs() == u128::from(g.bytes) => {
-                format!("- coalesced: {names}, {cost}")
+                (false, format!("coalesced: {names}, {cost}"))
             }
             LaneStride::Bytes(s) => {
                 strided += all.len();
-                format!("- strided: {names}, lanes {} B apart, {cost}", s.unsigned_abs())
+                (true, format!("strided: {names}, lanes {} B apart, {cost}", s.unsigned_abs()))
             }
             LaneStride::Times(e, bytes) => {
                 strided += all.len();
                 let value = super::threads::value(view, e);
-                format!("- strided: {names}, lanes {} × {bytes} B apart, {cost}", quoted(&value))
+                let alone = value.strip_prefix('(').and_then(|v| v.strip_suffix(')'));
+                let value = alone.filter(|v| !v.contains(['(', ')'])).unwrap_or(&value);
+                (true, format!("strided: {names}, lanes {} × {bytes} B apart, {cost}", quoted(value)))
             }
             LaneStride::Unknown => {
                 unknown += all.len();
-                format!("- scattered, as far as is known: {names}, {cost}")
+                (true, format!("scattered, as far as is known: {names}, {cost}"))
             }
-        });
+        };
+        let more = g.sectors.map_or(g.lanes.into(), |(_, most)| most).saturating_sub(g.ideal);
+        if is_bad && out.worst.as_ref().is_none_or(|(most, _)| more > *most) {
+            out.worst = Some((more, said.clone()));
+        }
+        out.lines.push(format!("- {said}"));
     }
     let of = match m.accesses.len() {
         1 => "1 access".to_owned(),
