@@ -390,17 +390,21 @@ fn inside(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
     let place = |inner: &LoopId| {
         format!("{} on line {}", escape(&view.loop_name(*inner)), view.line(view.of(*inner).term))
     };
-    for is_offered in [true, false] {
-        let these = all.iter().filter(|l| view.is_offered(**l) == is_offered).take(LISTED);
-        let these: Vec<String> = these.map(place).collect();
-        let verb = match (is_offered, these.len()) {
-            (_, 0) => continue,
-            (true, _) => "can run on the GPU",
-            (false, 1) => "is parallel",
-            (false, _) => "are parallel",
+    let mut said: Vec<(&str, Vec<String>)> = Vec::new();
+    for inner in all.iter().take(LISTED) {
+        let what = match view.is_offered(*inner) {
+            true => "can run on the GPU",
+            false => words::is_parallel(view, *inner),
         };
+        match said.iter_mut().find(|s| s.0 == what) {
+            Some((_, these)) => these.push(place(inner)),
+            None => said.push((what, vec![place(inner)])),
+        }
+    }
+    for (what, these) in said {
         lines.push(String::new());
-        lines.push(format!("Inside it, {} {verb}.", words::list(&these)));
+        let what = if these.len() > 1 { what.replacen("is ", "are ", 1) } else { what.to_owned() };
+        lines.push(format!("Inside it, {} {what}.", words::list(&these)));
     }
     if let Some(shared) = view.together(id) {
         lines.push(String::new());

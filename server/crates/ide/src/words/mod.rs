@@ -239,6 +239,14 @@ fn promise_hint(view: &FunctionView, id: LoopId) -> String {
     }
 }
 
+/// What is said of a loop that is parallel, once its reductions are written as such or as it stands.
+pub(crate) fn is_parallel(view: &FunctionView, id: LoopId) -> &'static str {
+    match &view.of(id).verdict {
+        analysis::Verdict::Reduction => "is parallel as a reduction",
+        _ => "is parallel",
+    }
+}
+
 /// Where parallelism is, if not here.
 fn inner_hint(view: &FunctionView, id: LoopId) -> String {
     let inner = parallel_inside(&view.facts, id);
@@ -250,7 +258,7 @@ fn inner_hint(view: &FunctionView, id: LoopId) -> String {
     let place_of = |l: &LoopId| format!("{} on line {}", view.loop_name(*l), view.line(view.of(*l).term));
     let (one, many) = match inner.iter().all(|l| view.is_offered(*l)) {
         true => ("can run on the GPU", "can run on the GPU"),
-        false => ("is parallel", "are parallel"),
+        false => (is_parallel(view, *first), "are parallel"),
     };
     match inner.len() {
         1 => format!(" Inside it, {} {one}.{together}", place_of(first)),
