@@ -1,12 +1,13 @@
 //! What costs more than it needs to, though nothing is wrong: warps that are divided where the same work would fill fewer of them, and
 //! loads that a compiler must repeat because a store may have changed what they read.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use term::device::Index;
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::collect::{AccessKind, Seen};
-use super::{BranchFact, KernelLaunch};
+use super::trace::Traced;
+use super::BranchFact;
 
 /// A branch that takes few lanes of many warps.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -15,8 +16,37 @@ pub struct DividedBranch {
     /// Decisions for which some lanes hold, and lanes that hold in all of them.
     pub warps: u64,
     pub lanes: u64,
-    /// Warps that those lanes would fill.
+    /// Warps that those lanes would fill, block by block and each time the block decides.
     pub packed: u64,
+}
+
+/// How many lanes decisions hold for in one block: of each branch, each time that its warps decide it.
+#[derive(Default)]
+pub(super) struct Turns {
+    /// Times that the warp at hand has decided.
+    own: FxHashMap<TermId, usize>,
+    held: FxHashMap<TermId, Vec<u64>>,
+}
+
+impl Turns {
+    pub(super) fn warp_begins(&mut self) {
+        self.own.clear();
+    }
+    pub(super) fn decides(&mut self, branch: TermId, holds: u32) {
+        let turn = self.own.entry(branch).or_default();
+        let held = self.held.entry(branch).or_default();
+        if held.len() <= *turn {
+            held.push(0);
+        }
+        if let Some(sum) = held.get_mut(*turn) {
+            *sum += u64::from(holds);
+        }
+        *turn += 1;
+    }
+    /// The warps of so many lanes that would do, branch by branch.
+    pub(super) fn block_ends(&mut self, lanes: u64) -> impl Iterator<Item = (TermId, u64)> + '_ {
+        self.held.drain().map(move |(t, held)| (t, held.iter().map(|h| h.div_ceil(lanes)).sum()))
+    }
 }
 
 /// A read in a loop that stores through another pointer, and nothing says that the two are apart.
@@ -33,10 +63,9 @@ pub(super) fn divided(
     body: &Body,
     seen: &Seen,
     branches: &[BranchFact],
-    launch: &KernelLaunch,
+    traced: Option<&Traced>,
 ) -> Vec<DividedBranch> {
-    let Some(grid) = launch.grid else { return Vec::new() };
-    let blocks: u64 = grid.iter().map(|&x| x as u64).product();
+    let Some(traced) = traced else { return Vec::new() };
     let mut out = Vec::new();
     for b in branches.iter().filter(|b| matches!(body.op(b.term), Op::If)) {
         let Some(lanes) = &b.lanes else { continue };
@@ -44,15 +73,13 @@ pub(super) fn divided(
         if !picks(body, seen, condition) {
             continue;
         }
-        let (mut warps, mut chosen, mut packed, mut most) = (0u64, 0u64, 0u64, 0);
+        let (mut warps, mut chosen, mut most) = (0u64, 0u64, 0);
         for (&(_, holds), &times) in lanes.iter().filter(|((_, h), _)| *h > 0) {
-            let each = times.div_ceil(blocks.max(1));
             warps += times;
             chosen += times * holds as u64;
-            // lanes of one block lie together; those of different blocks cannot
-            packed += blocks * (each * holds as u64).div_ceil(launch.limits.lanes.into());
             most = most.max(holds);
         }
+        let packed = traced.packed(b.term);
         // one lane for its warp is what shuffles and votes need
         if most > 1 && warps >= 2 * packed {
             out.push(DividedBranch { term: b.term, warps, lanes: chosen, packed });

@@ -250,7 +250,7 @@ pub fn kernel_within(body: &Body, program: &Program, launch: &KernelLaunch, budg
     facts.lost_updates = patterns::lost_updates(body, &seen);
     facts.lost_updates.extend(patterns::lost_extremes(body, &seen));
     facts.missing_fences = patterns::missing_fences(body, program, &seen);
-    facts.divided = cost::divided(body, &seen, &facts.branches, launch);
+    facts.divided = cost::divided(body, &seen, &facts.branches, traced.as_ref());
     facts.parted = cost::parted(body, &seen, &facts.branches);
     facts.reloads = cost::reloads(body, &seen);
     facts.overflows = overflow::overflows(body, &seen, launch);

@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, SymbolId, TermId};
 
 use super::collect::{AccessKind, Seen};
+use super::cost::Turns;
 use super::effects::{effects, is_quiet, Effects};
 use super::interpret::{walk, Flows, If, Jump, Loop, Run, Switch, Values};
 use super::nums::{first, lanes, Lanes, Nums, Val};
@@ -40,6 +41,7 @@ pub struct BarrierCount {
 pub(super) struct Traced {
     accesses: FxHashMap<(TermId, AccessKind), Requests>,
     branches: FxHashMap<TermId, BTreeMap<(u32, u32), u64>>,
+    packed: FxHashMap<TermId, u64>,
     barriers: FxHashMap<TermId, BarrierCount>,
     /// Two threads that decide differently, or of which one does not come to the barrier.
     pub(super) parted: FxHashMap<TermId, Split>,
@@ -63,6 +65,10 @@ impl Traced {
     pub(super) fn lanes(&self, branch: TermId) -> Option<BTreeMap<(u32, u32), u64>> {
         let known = !self.spoiled.contains(&branch);
         known.then(|| self.branches.get(&branch).cloned().unwrap_or_default())
+    }
+    /// Warps that the lanes would fill for which a branch holds.
+    pub(super) fn packed(&self, branch: TermId) -> u64 {
+        self.packed.get(&branch).copied().unwrap_or(0)
     }
     pub(super) fn barrier(&self, barrier: TermId) -> Option<BarrierCount> {
         let known = !self.spoiled.contains(&barrier);
@@ -103,6 +109,7 @@ pub(super) fn trace(body: &Body, program: &Program, seen: &Seen, launch: &Kernel
         untold: false,
         fuel: FUEL.min(seen.budget.left().saturating_mul(PER_STEP)),
         opened: FxHashMap::default(),
+        turns: Turns::default(),
         effects: FxHashMap::default(),
         out: Traced::default(),
     };
@@ -178,6 +185,7 @@ pub(super) struct WarpTrace<'a> {
     fuel: u64,
     /// Openings of barriers in this block, as each warp sees them.
     opened: FxHashMap<TermId, BTreeMap<u32, u64>>,
+    turns: Turns,
     effects: FxHashMap<(usize, TermId), Rc<Effects>>,
     out: Traced,
 }
@@ -190,6 +198,7 @@ impl<'a> WarpTrace<'a> {
         (self.live, self.gone, self.lost, self.touched, self.untold) = (mask, 0, false, 0, false);
         self.nest.clear();
         self.vars.clear();
+        self.turns.warp_begins();
         let body = self.body;
         let parameters = body.args(body.root).first().map_or(&[][..], |&l| body.args(l));
         for &p in parameters {
@@ -215,6 +224,9 @@ impl<'a> WarpTrace<'a> {
         for (t, warps) in self.opened.drain() {
             let times = warps.values().copied().max().unwrap_or(0);
             self.out.barriers.entry(t).or_default().opened += times;
+        }
+        for (t, warps) in self.turns.block_ends(self.launch.limits.lanes.into()) {
+            *self.out.packed.entry(t).or_default() += warps;
         }
     }
 
@@ -256,6 +268,7 @@ impl<'a> WarpTrace<'a> {
         if self.calls == 0 {
             let key = (mask.count_ones(), holds.count_ones());
             *self.out.branches.entry(t).or_default().entry(key).or_default() += 1;
+            self.turns.decides(t, key.1);
             if holds != 0 && holds != mask && !self.out.parted.contains_key(&t) {
                 self.part(t, holds, mask & !holds);
             }

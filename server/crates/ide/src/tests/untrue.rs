@@ -511,6 +511,22 @@ fn a_member_function_is_no_pointer() {
     assert!(!all.contains("through a pointer") && !all.contains("changes during"), "{all}");
 }
 
+/// `launch` is the host's text behind a sum of a block by a tree of branches.
+fn tree(launch: &str) -> String {
+    format!("__global__ void sum(int *v, int *out) {{\n    __shared__ int part[256];\n    part[threadIdx.x] = v[blockIdx.x * blockDim.x + threadIdx.x];\n    __syncthreads();\n    for (int s = 1; s < blockDim.x; s *= 2) {{\n        if (threadIdx.x % (2 * s) == 0) part[threadIdx.x] += part[threadIdx.x + s];\n        __syncthreads();\n    }}\n    if (threadIdx.x == 0) out[blockIdx.x] = part[0];\n}}\n{launch}")
+}
+
+#[test]
+fn the_warps_that_would_do_are_those_of_each_round() {
+    // a block decides eight times: 4, 2 and then 1 warp would do
+    let all = said_of_cuda(&tree("void f(int *a, int *b) {\n    sum<<<256, 256>>>(a, b);\n}\n"));
+    assert!(
+        all.contains("12032 of them run what is behind it") && all.contains("where 3072 would do"),
+        "{all}"
+    );
+    assert!(!all.contains("the launch on line"), "{all}");
+}
+
 #[test]
 fn lanes_are_those_that_a_loop_fills() {
     let few = "enum { COUNT = 11 };\nstruct T { double x, y, z; } t[COUNT];\nvoid f(double *restrict o) {\n    for (int i = 0; i < COUNT; i++)\n        o[i] = t[i].y;\n}\n";
