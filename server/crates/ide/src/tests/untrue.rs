@@ -528,6 +528,19 @@ fn the_warps_that_would_do_are_those_of_each_round() {
 }
 
 #[test]
+fn a_barrier_behind_a_return_stands_in_no_condition() {
+    let code = "// warpwright: launch(1, 64, n = 40)\n__global__ void f(float *a, int n) {\n    int i = threadIdx.x;\n    if (i >= n) return;\n    a[i] = 1;\n    __syncthreads();\n    a[i] += 1;\n}\n";
+    let all = said_of_cuda(code);
+    assert!(
+        all.contains("`return` on line 4 leaves before it") && !all.contains("out of the condition"),
+        "{all}"
+    );
+    let inside = code.replace("if (i >= n) return;", "").replace("    __sync", "    if (i < n) __sync");
+    let all = said_of_cuda(&inside);
+    assert!(all.contains("Move the barrier out of the condition") && !all.contains("leaves before"), "{all}");
+}
+
+#[test]
 fn lanes_are_those_that_a_loop_fills() {
     let few = "enum { COUNT = 11 };\nstruct T { double x, y, z; } t[COUNT];\nvoid f(double *restrict o) {\n    for (int i = 0; i < COUNT; i++)\n        o[i] = t[i].y;\n}\n";
     assert!(!said(few).contains("in a warp"), "{}", said(few));

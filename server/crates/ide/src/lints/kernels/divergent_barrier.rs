@@ -1,12 +1,13 @@
 //! `divergent-barrier`: a barrier in a kernel that some threads of a block reach and others do not, with two of them.
 
 use analysis::{BarrierVerdict, Split};
-use base::Span;
+use base::{IndexId, Span};
 
-use crate::kernels::thread_words;
+use crate::kernels::{line, thread_words};
 use crate::lints::{Find, Lint, Message};
 use crate::repairs::{Repair, Site};
-use crate::{Ask, Fact, Severity};
+use crate::words::list;
+use crate::{Ask, Fact, Related, Severity};
 use term::{Body, Op, SymbolId, TermId};
 use text::Edit;
 
@@ -28,9 +29,20 @@ fn divergent_barrier(ask: &Ask) -> Vec<(Span, Message)> {
         for b in &facts.barriers {
             if let BarrierVerdict::Divergent(split) = &b.verdict {
                 let span = item.body.span(b.term).shifted(item.span.start);
+                let exits = exits(&item.body, b.term);
+                let place = |t: TermId| item.body.span(t).shifted(item.span.start);
+                let lines: Vec<u32> = exits.iter().map(|&t| line(doc, place(t))).collect();
+                let related = exits.iter().map(|&t| Related {
+                    span: place(t),
+                    message: "threads that come here do not reach the barrier".into(),
+                });
                 found.push((
                     span,
-                    Message { message: words(split), ..Message::on(item, Fact::DivergentBarrier(b.term)) },
+                    Message {
+                        message: words(split, &lines),
+                        related: related.collect(),
+                        ..Message::on(item, Fact::DivergentBarrier(b.term))
+                    },
                 ));
             }
         }
@@ -38,7 +50,22 @@ fn divergent_barrier(ask: &Ask) -> Vec<(Span, Message)> {
     found
 }
 
-fn words(split: &Split) -> String {
+/// The `return`s before a barrier that stands in no condition: what else could part its threads.
+fn exits(body: &Body, barrier: TermId) -> Vec<TermId> {
+    let parents = body.parents();
+    let around = |t: TermId| parents.get(t.index()).copied().flatten();
+    let mut up = around(barrier);
+    while let Some(at) = up {
+        if matches!(body.op(at), Op::If | Op::Switch | Op::Select | Op::Binary(_)) || body.op(at).is_loop() {
+            return Vec::new();
+        }
+        up = around(at);
+    }
+    let before = |t: &TermId| body.span(*t).end <= body.span(barrier).start;
+    body.walk(body.root).filter(|&t| matches!(body.op(t), Op::Return)).filter(before).collect()
+}
+
+fn words(split: &Split, exits: &[u32]) -> String {
     let [x, y, z] = split.block;
     let shape = match (y, z) {
         (1, 1) => format!("{x} threads"),
@@ -46,10 +73,21 @@ fn words(split: &Split) -> String {
         _ => format!("{x} by {y} by {z} threads"),
     };
     let values: Vec<String> = split.values.iter().map(|(n, v)| format!(" and `{n}` = {v}")).collect();
+    let lines: Vec<String> = exits.iter().map(u32::to_string).collect();
+    let (leaves, remedy) = match exits {
+        [] => (String::new(), "Move the barrier out of the condition"),
+        [one] => (
+            format!(": `return` on line {one} leaves before it"),
+            "Let those threads skip their work instead, and come to the barrier",
+        ),
+        _ => (
+            format!(": `return` leaves before it, on lines {}", list(&lines)),
+            "Let those threads skip their work instead, and come to the barrier",
+        ),
+    };
     format!(
-        "Not all threads of a block reach this barrier: with blocks of {shape}{}, {} reaches it and {} does not. Those that \
-         wait may wait for ever, or go on before the others have written. Move the barrier out of the condition, or \
-         let the whole block decide alike.",
+        "Not all threads of a block reach this barrier{leaves}. With blocks of {shape}{}, {} reaches it and {} does not. Those that \
+         wait may wait for ever, or go on before the others have written. {remedy}, or let the whole block decide alike.",
         values.concat(),
         thread_words(split.yes, split.block_index),
         thread_words(split.no, split.block_index),
