@@ -129,6 +129,8 @@ struct Inner {
     own_library: OnceLock<Option<&'static str>>,
     /// Likewise.
     other_bodies: OnceLock<Vec<Arc<Body>>>,
+    /// What is said of the document without the statement at a place, once that was looked at.
+    without: Mutex<FxHashMap<Span, String>>,
     /// Shared by all versions of the document.
     front_memo: Arc<Mutex<front::Memo>>,
 }
@@ -349,6 +351,7 @@ impl Doc {
                 file_arrays: OnceLock::new(),
                 own_library: OnceLock::new(),
                 other_bodies: OnceLock::new(),
+                without: Mutex::default(),
                 front_memo,
             }),
         }
@@ -457,6 +460,10 @@ impl Doc {
             }
         };
         self.inner.host_faults.get_or_init(find)
+    }
+    /// What is said of the document without the statement at a place, by statement.
+    pub(crate) fn without(&self) -> std::sync::MutexGuard<'_, FxHashMap<Span, String>> {
+        self.inner.without.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// A function of the program that has the name of one which host text calls.
     pub(crate) fn own_library(&self) -> Option<&'static str> {

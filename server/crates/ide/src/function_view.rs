@@ -151,6 +151,11 @@ impl<'a> FunctionView<'a> {
     pub fn symbol(&self, symbol: SymbolId) -> &str {
         self.body().symbols.get(symbol).map_or("?", |s| &s.name)
     }
+    /// The function that a call calls, as it is written there.
+    pub fn callee(&self, call: TermId, function: SymbolId) -> &str {
+        let span = self.body().span(call).shifted(self.item.span.start);
+        crate::kernels::as_written(self.doc, span, self.symbol(function))
+    }
     /// `a`, `p.x`.
     pub fn object(&self, object: &Object) -> String {
         let mut text = self.symbol(object.symbol).to_owned();

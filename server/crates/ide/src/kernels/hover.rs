@@ -109,7 +109,7 @@ impl Shown<'_> {
         }
         if let Some(any) = &a.any_shape {
             let with = super::said::wherever(self.doc, self.item, self.launch, any.assumed);
-            super::said::any_shape(a, any, &with, &mut out);
+            super::said::any_shape(&self.item.body, a, any, &with, &mut out);
             return out;
         }
         let Some(r) = &a.requests else {
@@ -348,6 +348,7 @@ impl Shown<'_> {
             (self.span(t).touches(offset)).then_some((t, name))
         };
         let (t, name) = body.walk(body.root).filter_map(|t| named(&t)).last()?;
+        let name = said::as_written(self.doc, self.span(t), name);
         let words = match body.called_word(t)? {
             Word::Fence(Scope::Block) => {
                 "what this thread wrote before it is seen by the other threads of its block before what it writes after it"
@@ -369,7 +370,7 @@ impl Shown<'_> {
         let mut out = format!(
             "**`{name}()`**: {words}.\n\n- waits for nobody, and orders nothing for threads that read before they have seen the later write"
         );
-        out.push_str(&self.fence_is_for(t));
+        out.push_str(&self.remembered(t, Self::fence_is_for));
         Some(Hover { markdown: out, span: self.span(t), more: None })
     }
 
@@ -389,7 +390,8 @@ impl Shown<'_> {
         };
         let _ = write!(out, "\n- {reached}");
         if let Some(c) = &b.count {
-            let _ = write!(out, "\n- opens {} times for {} threads in all", c.opened, c.threads);
+            let with = self.known().map(|launch| format!("with {launch} it ")).unwrap_or_default();
+            let _ = write!(out, "\n- {with}opens {} times for {} threads in all", c.opened, c.threads);
             if let Some(idle) = c.idle {
                 let _ =
                     write!(out, "; {idle} of them touched no memory since the barrier before (idle threads)");
@@ -416,12 +418,28 @@ impl Shown<'_> {
 
     /// `- needed: without it …`
     fn without(&self, t: TermId) -> String {
-        if matches!(self.facts.races, RaceVerdict::Race(_)) {
-            return String::new();
+        match self.facts.races {
+            RaceVerdict::Race(_) => String::new(),
+            _ => self.remembered(t, Self::needed),
+        }
+    }
+
+    /// What is found out by taking a statement away, once for a document.
+    fn remembered(&self, t: TermId, find: impl Fn(&Self, TermId) -> String) -> String {
+        if let Some(known) = self.doc.without().get(&self.span(t)) {
+            return known.clone();
         }
         if self.ask.only_known() {
             return format!("\n- {STILL}");
         }
+        let found = find(self, t);
+        if !self.ask.is_cancelled() {
+            self.doc.without().insert(self.span(t), found.clone());
+        }
+        found
+    }
+
+    fn needed(&self, t: TermId) -> String {
         let Some((doc, facts)) = self.again(t) else { return String::new() };
         let Some(item) = doc.unit().items.iter().find(|i| i.is_kernel && i.name == self.item.name) else {
             return String::new();
@@ -440,9 +458,6 @@ impl Shown<'_> {
     }
 
     fn fence_is_for(&self, t: TermId) -> String {
-        if self.ask.only_known() {
-            return format!("\n- {STILL}");
-        }
         let Some((doc, facts)) = self.again(t) else { return String::new() };
         let item = doc.unit().items.iter().find(|i| i.is_kernel && i.name == self.item.name);
         let at = |t| item.map_or(0, |i| line(&doc, i.body.span(t).shifted(i.span.start)));
@@ -473,11 +488,17 @@ impl Shown<'_> {
     }
 
     fn kernel(&self) -> String {
-        let mut out = format!("**Kernel `{}`**", self.item.name);
+        let name = &*self.item.name;
         let Some(launch) = self.known() else {
-            out.push_str("\n\n- how it is launched is not known: `// warpwright: launch(grid, block)` before it gives the numbers");
-            return out;
+            // arguments of a template that nobody wrote
+            let is_written = || self.doc.slice(self.doc.text().span()).contains(name);
+            let shown = self.item.template().filter(|_| !is_written()).unwrap_or(name);
+            return format!(
+                "**Kernel `{shown}`**\n\n- how it is launched is not known (say it in a comment before it: `// warpwright: launch(grid, \
+                 block)`)"
+            );
         };
+        let mut out = format!("**Kernel `{name}`**");
         let _ = writeln!(out, " with {launch}");
         out.push_str(&self.races());
         if let Some(traffic) = &self.facts.traffic {

@@ -38,7 +38,7 @@ pub(crate) use hover::hover;
 pub use printed::kernel_text;
 pub(crate) use proved::{called, names_called};
 pub use said::assumed;
-pub(crate) use said::{launch_words, line, looked_at, missing, place, touches, wherever};
+pub(crate) use said::{as_written, launch_words, line, looked_at, missing, named, place, touches, wherever};
 pub(crate) use shape::of_file as shape_of_file;
 pub use shape::{parse as parse_shape, Origin, Shape};
 

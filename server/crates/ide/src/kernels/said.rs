@@ -8,7 +8,7 @@ use analysis::{
 };
 use base::Span;
 
-use super::shape::Taken;
+use super::shape::{Origin, Taken};
 use super::{shape, thread_words};
 use crate::Doc;
 
@@ -27,6 +27,17 @@ pub(crate) fn place(doc: &Doc, kernel: &front::Item, function: &str, term: term:
 /// 1-based.
 pub(crate) fn line(doc: &Doc, span: Span) -> u32 {
     doc.range_of(span, text::PositionEncoding::Utf8).start.line + 1
+}
+
+/// What a call calls, as it is written there: the name of an operation on groups (`cg::reduce`) is ours where nobody wrote it.
+pub(crate) fn as_written<'d>(doc: &'d Doc, call: Span, name: &'d str) -> &'d str {
+    let text = doc.slice(Span { start: call.start, end: doc.text().span().end });
+    let is_part = |c: char| c.is_alphanumeric() || "_:.<>-".contains(c);
+    let written = text.split('(').next().unwrap_or("").trim_end();
+    match written.contains(name) || written.is_empty() || !written.chars().all(is_part) {
+        true => name,
+        false => written,
+    }
 }
 
 /// Which of an access's requests were looked at, where not all were: for the middle of a sentence, with a blank before it.
@@ -69,11 +80,20 @@ pub(crate) fn touches(w: &RaceWitness, s: &RaceSide) -> &'static str {
     }
 }
 
-/// `2 blocks of 64 threads, n = 100`, and what was taken for it.
+/// `2 blocks of 64 threads, n = 100`, which launch of several that is, and what was taken for it.
 pub(crate) fn launch_words(doc: &Doc, kernel: &front::Item, launch: &KernelLaunch) -> String {
     let (Some(grid), Some(block)) = (launch.grid, launch.block) else { return String::new() };
-    let taken = match (launch.taken.is_empty(), shape::of_file(doc, kernel)) {
-        (false, Ok(Some((s, _)))) => taken_words(doc, &s.taken),
+    let of_file = shape::of_file(doc, kernel).ok().flatten();
+    let taken = match (launch.taken.is_empty(), &of_file) {
+        (false, Some((s, _))) => taken_words(doc, &s.taken),
+        _ => String::new(),
+    };
+    let which = match of_file {
+        Some((s, Origin::Launch(at)))
+            if (s.grid, s.block) == (grid, block) && is_launched_elsewhere(doc, kernel, at) =>
+        {
+            format!(" (the launch on line {})", line(doc, at))
+        }
         _ => String::new(),
     };
     let product = |e: [u32; 3]| match e {
@@ -84,7 +104,13 @@ pub(crate) fn launch_words(doc: &Doc, kernel: &front::Item, launch: &KernelLaunc
     let values: Vec<String> = launch.values.iter().map(|(n, v)| format!(", `{n}` = {v}")).collect();
     let blocks = if grid == [1, 1, 1] { "block" } else { "blocks" };
     let threads = if block == [1, 1, 1] { "thread" } else { "threads" };
-    format!("{} {blocks} of {} {threads}{}{taken}", product(grid), product(block), values.concat())
+    format!("{} {blocks} of {} {threads}{}{which}{taken}", product(grid), product(block), values.concat())
+}
+
+/// Whether other places of the document launch the kernel, too.
+fn is_launched_elsewhere(doc: &Doc, kernel: &front::Item, at: Span) -> bool {
+    let place = |host: &front::Item, t| host.body.span(t).shifted(host.span.start);
+    doc.launches(&kernel.name).any(|(host, t)| line(doc, place(host, t)) != line(doc, at))
 }
 
 /// ` (for the default `n` = 1048576, line 12)`; nothing was taken: nothing.
@@ -142,15 +168,25 @@ pub(crate) fn wherever(
     }
 }
 
+/// By which parameter neighbouring threads are apart, in elements: `n`, 4 × `n`.
+pub(crate) fn named(body: &term::Body, any: &AnyShape) -> Option<String> {
+    let (s, times) = any.by?;
+    let name = format!("`{}`", body.symbols[s].name);
+    Some(if times == 1 { name } else { format!("{times} × {name}") })
+}
+
 /// What an access asks for whatever the launch, as items of a list. `with`: for which launches that is.
-pub(crate) fn any_shape(a: &AccessFact, any: &AnyShape, with: &str, out: &mut String) {
+pub(crate) fn any_shape(body: &term::Body, a: &AccessFact, any: &AnyShape, with: &str, out: &mut String) {
     let neighbours = match any.pattern {
         Pattern::Uniform => "all threads of a warp ask for the same place".to_owned(),
         Pattern::Coalesced => "the threads of a warp ask for neighbouring places".to_owned(),
         Pattern::Strided(Some(k)) => format!("neighbouring threads ask for elements {} apart", k.abs()),
-        Pattern::Strided(None) => {
-            "neighbouring threads ask for places a distance apart that only the run decides".to_owned()
-        }
+        Pattern::Strided(None) => match named(body, any) {
+            Some(by) => format!("neighbouring threads ask for elements {by} apart"),
+            None => {
+                "neighbouring threads ask for places a distance apart that only the run decides".to_owned()
+            }
+        },
         Pattern::Irregular => "the threads of a warp ask for places in no simple order".to_owned(),
         Pattern::Gather => "what memory holds decides which places the threads of a warp ask for".to_owned(),
     };
@@ -265,7 +301,9 @@ fn obstacle(k: &analysis::KernelObstacle, line: impl Fn(term::TermId) -> u32) ->
         Structure(t) => format!("what stands on line {} is not followed", line(*t)),
         NotFound => "no two threads were found".to_owned(),
         NoLaunch => "how the kernel is launched is not known".to_owned(),
-        TooLarge => "the launch is too large to look at thread by thread".to_owned(),
+        TooLarge => {
+            "its threads take more steps together, or touch more places, than are followed one by one".to_owned()
+        }
         Budget => "the analysis stopped at its limit of counted steps while it compared the kernel's threads; saving the file gives it a larger one".to_owned(),
     }
 }

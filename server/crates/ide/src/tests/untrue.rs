@@ -472,7 +472,7 @@ fn narrow_blocks_are_to_be_wider() {
         all.contains("Make the blocks wider along x: their rows are 4 threads, 16 bytes, long."),
         "{all}"
     );
-    assert!(!all.contains("move along the last subscript"), "{all}");
+    assert!(!all.contains("neighbouring threads touch neighbouring elements"), "{all}");
 }
 
 #[test]
@@ -528,6 +528,40 @@ fn the_warps_that_would_do_are_those_of_each_round() {
 }
 
 #[test]
+fn of_several_launches_the_one_is_named_that_was_counted() {
+    let two = "void f(int *a, int *b) {\n    sum<<<16, 256>>>(a, b);\n    sum<<<1, 256>>>(b, b);\n}\n";
+    let all = said_of_cuda(&tree(two));
+    let with = "with 16 blocks of 256 threads (the launch on line 12)";
+    assert!(all.contains(&format!("**Kernel `sum`** {with}")), "{all}");
+    assert!(all.contains(&format!("- {with} it opens 128 times for 32768 threads in all")), "{all}");
+    assert!(!all.contains(crate::hover::STILL), "{all}");
+    // what was found out once is known to a hover that finds nothing out
+    let code = tree(two);
+    let (doc, at) = (open_cuda(&code), code.find("__syncthreads").unwrap_or_default() as u32);
+    let (findings, ask) = (full(&doc), Ask::thorough(&doc));
+    let whole = hover(&ask, &findings, at).expect("a barrier").markdown;
+    let known = hover(&ask.at(crate::Tier::Known), &findings, at).expect("a barrier").markdown;
+    assert!(whole == known && known.contains("needed: without it"), "{known}");
+}
+
+/// The last subscript is the thread's already: where it begins to count decides.
+#[test]
+fn threads_that_begin_apart_are_not_told_to_use_the_last_subscript() {
+    let all = said_of_cuda("__global__ void f(float *out, const float *in, int n) {\n    int own = blockIdx.x * blockDim.x + threadIdx.x;\n    if (own < n)\n        for (int t = own; t < n; t++)\n            out[t * n + own] = in[own];\n}\n");
+    assert!(all.contains("whose distance only the run decides"), "{all}");
+    assert!(all.contains("Let neighbouring threads touch neighbouring elements"), "{all}");
+    // a distance that a parameter gives is named
+    let all = said_of_cuda("__global__ void f(float *out, const float *in, int n, int m) {\n    int own = blockIdx.x * blockDim.x + threadIdx.x;\n    if (own < n) out[2 * own * m + 1] = in[own];\n}\n");
+    assert!(
+        all.contains(
+            "Neighbouring threads touch elements of `out` 2 × `m` apart, which only the run decides"
+        ),
+        "{all}"
+    );
+    assert!(all.contains("neighbouring threads ask for elements 2 × `m` apart"), "{all}");
+}
+
+#[test]
 fn a_barrier_behind_a_return_stands_in_no_condition() {
     let code = "// warpwright: launch(1, 64, n = 40)\n__global__ void f(float *a, int n) {\n    int i = threadIdx.x;\n    if (i >= n) return;\n    a[i] = 1;\n    __syncthreads();\n    a[i] += 1;\n}\n";
     let all = said_of_cuda(code);
@@ -538,6 +572,23 @@ fn a_barrier_behind_a_return_stands_in_no_condition() {
     let inside = code.replace("if (i >= n) return;", "").replace("    __sync", "    if (i < n) __sync");
     let all = said_of_cuda(&inside);
     assert!(all.contains("Move the barrier out of the condition") && !all.contains("leaves before"), "{all}");
+}
+
+#[test]
+fn a_comment_alone_is_not_said_to_give_numbers() {
+    let all = said_of_cuda("template <typename T> __global__ void f(T *a, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) a[i] = 1;\n}\ntemplate <class T> struct S { void go(T *a, int n) { f<<<n, 32>>>(a, n); } };\ntemplate struct S<float>;\n");
+    assert!(!all.contains("gives the numbers") && !all.contains("`f<float>`"), "{all}");
+    // few threads that never end are not too many
+    let all = said_of_cuda("// warpwright: launch(1, 32)\n__global__ void f(float *p, unsigned n) {\n    unsigned t = threadIdx.x;\n    float sum = 0;\n    while (1) {\n        if (t - threadIdx.x > n) break;\n        if (t < n) sum += p[t];\n        t += 32;\n        __syncthreads();\n    }\n    if (threadIdx.x == 0) p[0] = sum;\n}\n");
+    assert!(!all.contains("too large"), "{all}");
+}
+
+#[test]
+fn operations_of_groups_are_called_as_they_are_written() {
+    let all = said_of_cuda("#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n__global__ void k(float *out, const float *a, int n, int m) {\n    namespace cg = cooperative_groups;\n    cg::thread_block block = cg::this_thread_block();\n    cg::thread_block_tile<32> warp = cg::tiled_partition<32>(block);\n    for (int t = 0; t < n; t++) {\n        float r = 0;\n        for (int i = warp.thread_rank(); i <= t; i += warp.size())\n            r += a[t * m + i];\n        r = cg::reduce(warp, r, cg::plus<float>());\n        warp.sync();\n        if (warp.thread_rank() == 0) out[t] = r;\n    }\n}\n");
+    assert!(all.contains("`cg::reduce`, called on line 11") && all.contains("**`warp.sync()`**"), "{all}");
+    assert!(!all.contains("__cg_reduce_sync") && !all.contains("__syncwarp"), "{all}");
+    assert!(all.contains("loop `i` on line 9 is parallel as a reduction."), "{all}");
 }
 
 #[test]
@@ -555,4 +606,10 @@ fn lanes_are_those_that_a_loop_fills() {
     // what moves by a fixed amount
     let moved = said("void h(int n, float beta, float *restrict y, const int *restrict incy) {\n    int iy = 0;\n    for (int i = 0; i < n; i++) {\n        y[iy] = beta * y[iy];\n        iy += *incy;\n    }\n}\n");
     assert!(moved.contains("strided: `y[iy]`, lanes `*incy` × 4 B apart"), "{moved}");
+}
+
+#[test]
+fn what_cpp_says_has_no_plain_form() {
+    let all = said_of_cuda("#include <vector>\nvoid f(int n, float *a) {\n    for (int i = 0; i < n; i++)\n        a[i] = std::get<0>(std::make_tuple(1.0f, i));\n}\n");
+    assert!(all.contains("not understood") && !all.contains("plain form"), "{all}");
 }

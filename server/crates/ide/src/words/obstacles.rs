@@ -95,7 +95,11 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                 _ if is_loop => format!("the loop on line {line} was not analyzed"),
                 _ => format!("`{text}` on line {line} was not understood"),
             };
-            words("not-understood", reason, "Write this place in plain form, or take it out of the loop.")
+            // what C++ says has no plain form
+            let is_cpp = view.doc.language().kernels || reason.contains("::");
+            let remedy =
+                if is_cpp { "" } else { "Write this place in plain form, or take it out of the loop." };
+            words("not-understood", reason, remedy)
         }
         ObstacleKind::NotCounted(NotCounted::IndexEscapes) => {
             words("not-counted", escapes(view, obstacle.term, line), "")
@@ -108,7 +112,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             not_counted(*why, line, keyword)
         }
         ObstacleKind::UnknownCall(function) if view.body().symbols[*function].device.is_some() => {
-            of_device(view.body().symbols[*function].device, view.symbol(*function), line)
+            of_device(view.body().symbols[*function].device, view.callee(obstacle.term, *function), line)
         }
         // of the device
         ObstacleKind::UnknownCall(function) if matches!(view.symbol(*function), "clock64" | "__clock64" | "clock") => {

@@ -4,7 +4,7 @@
 //! group begins is known up to what divides the unknown. Groups may lie anywhere: together they take no more than their sum, and no
 //! less than one of them. The counting rules are those of [`Requests`].
 
-use term::Space;
+use term::{Space, SymbolId};
 
 use super::form::{gcd, lanes, Form, Mask};
 use super::{Pattern, Unknowns};
@@ -103,6 +103,20 @@ impl AskedPlace<'_> {
     pub(super) fn by_run_time(&self, mask: Mask, unknowns: &Unknowns) -> bool {
         let known = self.groups(mask, unknowns).len() == 1;
         !known && matches!(self.pattern(mask, unknowns), Pattern::Strided(None))
+    }
+
+    /// The parameter, and how many of it neighbouring lanes are apart, in elements.
+    pub(super) fn by_parameter(&self, mask: Mask, unknowns: &Unknowns) -> Option<(SymbolId, i64)> {
+        if !self.by_run_time(mask, unknowns) {
+            return None;
+        }
+        let (a, b) = (mask.trailing_zeros() as usize, mask.trailing_zeros() as usize + 1);
+        let apart = |p: &super::form::Part| p.at(b) - p.at(a);
+        let mut moving = self.offset.products().filter(|(_, p)| apart(p) != 0);
+        let (Some((&[atom], part)), None) = (moving.next(), moving.next()) else { return None };
+        let bytes = i64::try_from(self.bytes).ok()?;
+        let whole = mask >> b & 1 != 0 && apart(&self.offset.number()) == 0 && apart(part) % bytes == 0;
+        whole.then_some((*unknowns.parameters.get(&atom)?, (apart(part) / bytes).abs()))
     }
 
     /// How the places of neighbouring lanes lie to one another.

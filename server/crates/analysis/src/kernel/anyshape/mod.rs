@@ -104,6 +104,8 @@ pub struct AnyShape {
     pub partial: bool,
     /// Whether the distance between neighbouring lanes is the same for all, and a number that only the run decides.
     pub run_time: bool,
+    /// That distance in elements, where it is a parameter's value times a number.
+    pub by: Option<(SymbolId, i64)>,
     pub assumed: Assumed,
 }
 
@@ -234,6 +236,8 @@ struct Unknown {
 #[derive(Default, Debug)]
 pub(super) struct Unknowns {
     list: Vec<Unknown>,
+    /// Those that parameters hold at first.
+    parameters: FxHashMap<Atom, SymbolId>,
     /// Ranges of sums that quotients left.
     bounds: FxHashMap<Form, [i128; 2]>,
     /// Quotients that have an atom, rounded downwards or as C does.
@@ -468,7 +472,16 @@ impl<'a> WarpWalk<'a> {
                     let known = known.filter(|v| (kind.min()..=kind.max()).contains(v));
                     match known.and_then(Form::constant) {
                         Some(form) => Val::Int(Number { form, exact: true }),
-                        None => self.any_int(kind, true, false),
+                        None => {
+                            let any = self.any_int(kind, true, false);
+                            let atom = match &any {
+                                Val::Int(n) => n.form.atoms().next(),
+                                _ => None,
+                            };
+                            let kept = !self.seen.definitions.contains_key(&s);
+                            self.unknowns.parameters.extend(atom.filter(|_| kept).map(|a| (a, s)));
+                            any
+                        }
                     }
                 }
                 TypeKind::Pointer { .. } => {

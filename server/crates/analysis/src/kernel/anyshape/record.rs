@@ -37,6 +37,7 @@ impl WarpWalk<'_> {
             lanes: way.may.count_ones(),
             partial: way.must != way.may && !way.one,
             run_time: place.by_run_time(way.may, &self.unknowns),
+            by: place.by_parameter(way.may, &self.unknowns),
             assumed: self.assumed,
         };
         // one lane of those that may come
@@ -121,6 +122,7 @@ impl AnyShape {
             _ => Pattern::Irregular,
         };
         self.run_time |= other.run_time;
+        self.by = self.by.filter(|by| other.by == Some(*by));
         self.partial |= other.partial;
         if other.worst.saturating_sub(other.ideal) > self.worst.saturating_sub(self.ideal) {
             (self.worst, self.ideal, self.lanes) = (other.worst, other.ideal, other.lanes);

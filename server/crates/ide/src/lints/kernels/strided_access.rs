@@ -2,7 +2,7 @@
 
 use base::Span;
 
-use crate::kernels::{assumed, launch_words, looked_at, wherever};
+use crate::kernels::{assumed, launch_words, looked_at, named, wherever};
 use crate::lints::{Find, Lint, Message};
 use crate::repairs::{Repair, Site};
 use crate::{Ask, Fact, Severity};
@@ -34,7 +34,10 @@ fn strided_access(ask: &Ask) -> Vec<(Span, Message)> {
             let span = item.body.span(a.term).shifted(item.span.start);
             if let Some(any) = a.any_shape.as_ref().filter(|_| !told.contains(&span)) {
                 let with = wherever(&ask.doc, item, &launch, any.assumed);
-                if let Some((message, severity)) = for_every_launch(a, any, &facts.accesses, &with) {
+                let apart = named(&item.body, any);
+                if let Some((message, severity)) =
+                    for_every_launch(a, any, &facts.accesses, &with, apart.as_deref())
+                {
                     told.push(span);
                     let on = Message::on(item, Fact::StridedAccess);
                     let apart = Apart::of(any);
@@ -64,7 +67,8 @@ fn strided_access(ask: &Ask) -> Vec<(Span, Message)> {
             };
             let how = how(a);
             let rounds = looked_at(r);
-            let remedy = wider(launch.block, a.bytes, r.worst_sectors).unwrap_or_else(along_x);
+            let remedy =
+                wider(launch.block, a.bytes, r.worst_sectors).unwrap_or_else(|| NEIGHBOURS.to_owned());
             let message = format!(
                 "{apart}: {how} `{}`, a warp asks for {} sectors of 32 bytes where {} would hold its data ({} against {}{rounds}{} {}). \
                  Nsight Compute: uncoalesced global access. {remedy}",
@@ -124,10 +128,8 @@ fn how(a: &AccessFact) -> &'static str {
     }
 }
 
-fn along_x() -> String {
-    let thread = gpu::CUDA.said(Word::Index(Index::Thread));
-    format!("Let `{thread}.x` move along the last subscript, or stage a tile in shared memory.")
-}
+const NEIGHBOURS: &str =
+    "Let neighbouring threads touch neighbouring elements, or stage a tile in shared memory.";
 
 /// What is said without a launch that is known.
 fn for_every_launch(
@@ -135,6 +137,7 @@ fn for_every_launch(
     any: &AnyShape,
     all: &[AccessFact],
     everywhere: &str,
+    apart: Option<&str>,
 ) -> Option<(String, Option<Severity>)> {
     let how = how(a);
     let with = assumed(any.assumed);
@@ -142,13 +145,17 @@ fn for_every_launch(
         Assumed::RowsOfWarps => None,
         Assumed::Launch(block) | Assumed::Tile(block) => Some(block),
     };
-    let remedy = wider(block, a.bytes, any.worst).unwrap_or_else(along_x);
+    let remedy = wider(block, a.bytes, any.worst).unwrap_or_else(|| NEIGHBOURS.to_owned());
     let lanes = any.lanes;
     if any.run_time && any.lanes > 1 {
+        let touched = match apart {
+            Some(by) => format!("elements of `{}` {by} apart, which only the run decides", a.object),
+            None => format!("places of `{}` whose distance only the run decides", a.object),
+        };
         let message = format!(
-            "Neighbouring threads touch places of `{}` whose distance only the run decides: {how} it, a warp asks for up to {} sectors of 32 \
+            "Neighbouring threads touch {touched}: {how} it, a warp asks for up to {} sectors of 32 \
              bytes, from a distance of 32 bytes on one for each of its threads, with {with}. {remedy}",
-            a.object, any.full[1]
+            any.full[1]
         );
         return Some((message, Some(Severity::Hint)));
     }
