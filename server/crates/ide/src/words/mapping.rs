@@ -133,7 +133,7 @@ fn is_short(view: &FunctionView, l: LoopId, lanes: i128) -> Option<bool> {
     let (from, to) = (value(control.lower)?, control.bound.map_or(Some(0), value)?);
     let analysis::Step::Const(step) = control.step else { return None };
     let span = (to - from).abs().checked_add(1)?;
-    Some(span / i128::from(step).abs().max(1) < lanes)
+    Some(span / step.abs().max(1) < lanes)
 }
 
 fn without_blanks(text: &str) -> String {
