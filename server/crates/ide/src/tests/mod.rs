@@ -3,6 +3,7 @@
 
 mod actions;
 mod asks;
+mod causes;
 mod costs;
 mod cpp;
 mod csharp;

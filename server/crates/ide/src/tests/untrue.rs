@@ -4,7 +4,7 @@ use super::{full, open, open_cuda};
 use crate::{hover, offload, Ask, Which};
 
 /// All that is said of a document's loops: findings and hovers.
-fn said(code: &str) -> String {
+pub(super) fn said(code: &str) -> String {
     let doc = open(code);
     let (findings, ask) = (full(&doc), Ask::thorough(&doc));
     let messages = findings.diagnostics.iter().map(|d| format!("{}: {}\n", d.code, d.message));
@@ -569,6 +569,9 @@ fn a_barrier_behind_a_return_stands_in_no_condition() {
         all.contains("`return` on line 4 leaves before it") && !all.contains("out of the condition"),
         "{all}"
     );
+    // of two behind it one is told
+    let twice = said_of_cuda(&code.replace("a[i] += 1;", "a[i] += 1;\n    __syncthreads();"));
+    assert_eq!(twice.matches("Not all threads of a block reach this barrier").count(), 1, "{twice}");
     let inside = code.replace("if (i >= n) return;", "").replace("    __sync", "    if (i < n) __sync");
     let all = said_of_cuda(&inside);
     assert!(all.contains("Move the barrier out of the condition") && !all.contains("leaves before"), "{all}");

@@ -26,11 +26,22 @@ fn divergent_barrier(ask: &Ask) -> Vec<(Span, Message)> {
     for item in doc.unit().items.iter().filter(|i| i.is_kernel) {
         // what holds for the launch that is known, else for some launch
         let (facts, _) = ask.kernel_facts(item);
+        // what parts the threads at several barriers is one fault
+        let mut told: Vec<(Vec<TermId>, usize)> = Vec::new();
         for b in &facts.barriers {
             if let BarrierVerdict::Divergent(split) = &b.verdict {
-                let span = item.body.span(b.term).shifted(item.span.start);
                 let exits = exits(&item.body, b.term);
                 let place = |t: TermId| item.body.span(t).shifted(item.span.start);
+                let span = place(b.term);
+                match told.iter().find(|(same, _)| *same == exits && !exits.is_empty()) {
+                    Some(&(_, first)) => {
+                        let too = Related { span, message: "not all reach this barrier, either".into() };
+                        let (_, message): &mut (Span, Message) = &mut found[first];
+                        message.related.push(too);
+                        continue;
+                    }
+                    None => told.push((exits.clone(), found.len())),
+                }
                 let lines: Vec<u32> = exits.iter().map(|&t| line(doc, place(t))).collect();
                 let related = exits.iter().map(|&t| Related {
                     span: place(t),
