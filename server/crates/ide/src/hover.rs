@@ -12,6 +12,8 @@ use analysis::{LoopId, Verdict};
 use base::Span;
 
 use crate::check::{Findings, LoopFinding};
+use term::TermId;
+
 use crate::function_view::FunctionView;
 use crate::limits::hover::{LISTED, MOST_LINES};
 use crate::plans::{Outline, Planned};
@@ -266,13 +268,42 @@ fn by_a_thread(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
         lines.push(format!("- reduction: {} with {}", code(&of), code(with)));
     }
     let is_word = |c: &&analysis::Condition| {
-        c.met_by != analysis::MetBy::Proof && !matches!(c.kind, analysis::ConditionKind::Reassociate(..))
+        c.met_by != analysis::MetBy::Proof
+            && match &c.kind {
+                analysis::ConditionKind::Reassociate(..) => false,
+                // what is only read may be read from anywhere
+                analysis::ConditionKind::InRow { access, .. } => is_written_in(view.body(), l.term, *access),
+                // a block has threads
+                analysis::ConditionKind::StepSign(step) => !is_of_the_launch(view.body(), *step),
+                _ => true,
+            }
     };
     let rests: Vec<&analysis::Condition> = l.conditions.iter().filter(is_word).collect();
     for c in rests.iter().take(LISTED) {
         lines.push(format!("- holds where {}", escape(&words::condition(view, &c.kind).sentence)));
     }
     more(rests.len(), lines);
+}
+
+/// Whether a loop writes to the array that an access names.
+fn is_written_in(body: &term::Body, of: TermId, access: TermId) -> bool {
+    let base = |mut t: TermId| loop {
+        match body.args(t).first() {
+            Some(&inner) if body.as_symbol(t).is_none() => t = inner,
+            _ => break body.as_symbol(t),
+        }
+    };
+    let array = base(access);
+    array.is_none()
+        || body.walk(of).filter(|&t| body.op(t).is_write()).any(|t| {
+            body.args(t).first().is_some_and(|&place| body.as_symbol(place).is_none() && base(place) == array)
+        })
+}
+
+/// Whether a number is made of the sizes of the launch alone.
+fn is_of_the_launch(body: &term::Body, t: TermId) -> bool {
+    let mut variables = body.walk(t).filter_map(|x| body.as_symbol(x)).peekable();
+    variables.peek().is_some() && variables.all(|s| body.symbols[s].device.is_some())
 }
 
 /// ` in blocks of 32 × 8 (x: j, y: i)`

@@ -60,8 +60,7 @@ pub(crate) fn refusal(view: &FunctionView, id: LoopId) -> Option<String> {
                  threads are to share the iterations, or take the directive away."
             ),
             false => format!(
-                "The loop is inside {directive}: every thread would run the launch. Offload the loop that the \
-                 directive stands on, or one outside of it."
+                "The loop is inside {directive}: every thread would run the launch."
             ),
         });
     }

@@ -392,6 +392,14 @@ impl Lower<'_> {
                 self.poison_name(text);
                 return;
             }
+            // in a block, too, it may only repeat the library's (C11 7.1.4p2): `double sqrt(double), x;`
+            let repeats = !file && !self.dialect.cpp && term::intrinsic(&text).is_some() && {
+                let types = self.b.types.clone();
+                !self.env.defines_function(&text) && self.is_librarys(&text, false, &types, ty)
+            };
+            if repeats {
+                return;
+            }
             self.declare(name, ty, Storage::Function);
             if file {
                 self.export_function(&text, ty, spec.is_static, attributes.weak);

@@ -96,7 +96,7 @@ impl Lower<'_> {
             Exported::Function { ty, library, internal, .. }
                 if !internal
                     && !self.env.defines_function(name)
-                    && self.is_librarys(name, library, &body, ty) =>
+                    && self.is_librarys(name, library, &body.types, ty) =>
             {
                 return None;
             }
@@ -109,16 +109,16 @@ impl Lower<'_> {
 
     /// Whether a function declared so is the library's of that name: a header of the library declares it, or the
     /// declaration repeats the library's (C11 7.1.4p2). Of another type it is a function of the program's own.
-    fn is_librarys(&mut self, name: &str, library: bool, body: &Body, ty: TypeId) -> bool {
+    pub(super) fn is_librarys(&mut self, name: &str, library: bool, types: &term::Types, ty: TypeId) -> bool {
         let known = intrinsic(name).is_some();
         if library {
             return known || known::function(name, self.dialect).is_some();
         }
-        let TypeKind::Function { ret, params, variadic } = body.types.kind(ty) else { return false };
+        let TypeKind::Function { ret, params, variadic } = types.kind(ty) else { return false };
         let open = params.is_empty();
-        let kind = |t: TypeId| body.types.kind(t).clone();
-        let float = |t: TypeId| body.types.as_float(t);
-        let int = |t: TypeId| body.types.as_int(t);
+        let kind = |t: TypeId| types.kind(t).clone();
+        let float = |t: TypeId| types.as_float(t);
+        let int = |t: TypeId| types.as_int(t);
         let all = |count: usize, is: &dyn Fn(TypeId) -> bool| {
             open || (!variadic && params.len() == count && params.iter().all(|&p| is(p)))
         };
@@ -149,7 +149,7 @@ impl Lower<'_> {
                     (Some(KnownResult::Void), TypeKind::Void) => true,
                     (Some(KnownResult::Int(k)), TypeKind::Int(r)) => k == r,
                     (Some(KnownResult::Pointer), TypeKind::Pointer { to, .. }) => {
-                        matches!(body.types.kind(to), TypeKind::Void)
+                        matches!(types.kind(to), TypeKind::Void)
                     }
                     _ => false,
                 };

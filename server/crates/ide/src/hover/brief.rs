@@ -60,14 +60,25 @@ fn conditions(view: &FunctionView, id: LoopId) -> Option<String> {
     let tests: Vec<&analysis::Condition> = view.of(id).conditions.iter().filter(is_test).collect();
     let overlaps = tests.iter().filter(|c| matches!(c.kind, ConditionKind::NoAlias(..))).count();
     let said = words::conditions_met(view, id, MetBy::RunTimeCheck);
-    match (said.as_slice(), overlaps, tests.len() - overlaps) {
+    // one of several accesses is one
+    let mut others: Vec<String> = tests
+        .iter()
+        .filter(|c| !matches!(c.kind, ConditionKind::NoAlias(..)))
+        .map(|c| words::condition(view, &c.kind).sentence)
+        .collect();
+    others.sort_unstable();
+    others.dedup();
+    // of what gets no kernel nothing is tested
+    let (tested, test, when) = match view.is_offered(id) {
+        true => (" (tested before the launch)", "overlap test", " at run time"),
+        false => ("", "pair of arrays that must not overlap", ""),
+    };
+    match (said.as_slice(), overlaps, others.len()) {
         ([], ..) => {}
-        ([one], ..) => out.push(format!("{} (tested before the launch)", escape(one))),
-        (_, n, 0) => out.push(format!("{} at run time", plural(n, "overlap test"))),
-        (_, 0, n) => out.push(format!("{} at run time", plural(n, "test"))),
-        (_, n, others) => {
-            out.push(format!("{} and {others} more at run time", plural(n, "overlap test")));
-        }
+        ([one], ..) => out.push(format!("{}{tested}", escape(one))),
+        (_, n, 0) => out.push(counted(n, test, when)),
+        (_, 0, n) => out.push(counted(n, if when.is_empty() { "condition" } else { "test" }, when)),
+        (_, n, others) => out.push(format!("{} and {others} more{when}", counted(n, test, ""))),
     }
     for (met_by, whose) in [(MetBy::Assumed, "promised in a comment"), (MetBy::User, "on your word")] {
         match words::conditions_met(view, id, met_by).as_slice() {
@@ -155,4 +166,12 @@ fn left_out(count: usize, shown: usize) -> String {
         0 => String::new(),
         n => format!(" and {n} more"),
     }
+}
+
+fn counted(n: usize, what: &str, when: &str) -> String {
+    let many = match what.strip_prefix("pair of") {
+        Some(rest) if n != 1 => format!("{n} pairs of{rest}"),
+        _ => plural(n, what),
+    };
+    format!("{many}{when}")
 }

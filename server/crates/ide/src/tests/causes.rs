@@ -41,3 +41,13 @@ fn of_a_file_without_loops_no_header_is_missed() {
     assert!(of("for (int i = 0; i < COUNT; i++) a[i] = 0;").contains("`sizes.h` was not found"));
     assert!(!of("a[0] = COUNT;").contains("was not found"));
 }
+
+#[test]
+fn functions_of_the_library_may_be_declared_in_a_block() {
+    let of = |declared: &str| {
+        said(&format!("int f(int n, const double *restrict x, double *restrict y) {{\n    {declared}\n    int i;\n    for (i = 0; i < n; i++) y[i] = sqrt(x[i]);\n    return 0;\n}}\n"))
+    };
+    assert!(of("double sqrt(double), other(double *);").contains("Can run on the GPU"));
+    // of another type it is another function
+    assert!(!of("float sqrt(int);").contains("Can run on the GPU"));
+}

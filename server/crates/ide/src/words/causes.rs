@@ -98,7 +98,9 @@ pub(super) fn escapes(view: &FunctionView, t: TermId, line: u32) -> String {
         *body.op(x) == Op::AddrOf && body.args(x).first().is_some_and(|&of| body.as_symbol(of) == Some(s))
     });
     match (&body.symbols[s].storage, taken) {
-        (Storage::StaticLocal { .. }, _) => format!("{index} is `static`, and a call may change it"),
+        (Storage::StaticLocal { .. }, _) => {
+            format!("{index} is `static`: all calls of the function share it")
+        }
         (Storage::Param(_) | Storage::Local, Some(at)) => {
             format!("{index} may be changed through its address, which is taken on line {}", view.line(at))
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use analysis::{plain_name, Unlinked};
 use front::ItemKind;
-use term::{Op, Storage, TermId};
+use term::{Op, Storage, TermId, TypeKind};
 
 use crate::function_view::{in_full, line_column, FunctionView};
 
@@ -43,9 +43,22 @@ pub(crate) fn which_place(view: &FunctionView, name: &str) -> String {
 pub(crate) fn why_unknown(view: &FunctionView, name: &str) -> String {
     let program = view.doc.program();
     let plain = plain_name(name);
+    // types of which nothing is known are no other types
+    let of_no_type = || {
+        let body = view.body();
+        let (_, f) =
+            body.symbols.iter_ids().find(|(_, s)| *s.name == *name && s.storage == Storage::Function)?;
+        let TypeKind::Function { ret, params, .. } = body.types.kind(f.ty) else { return None };
+        let mut all = params.iter().copied().chain([*ret]);
+        all.find_map(|ty| super::type_without_declaration(body, ty))
+    };
     match program.unlinked(name) {
         Some(why) => format!(": {}", unlinked(plain, why, |file| program.seen_from_here(file))),
         None => match (program.searched(), program.defined_in(name)) {
+            (_, Some(_)) if of_no_type().is_some() => {
+                let ty = of_no_type().unwrap_or_default();
+                format!(": no declaration of the type `{ty}` was found, which it is declared with")
+            }
             (_, Some(at)) => {
                 format!(
                     ": `{}` (line {}) defines it with another type than it is called with",

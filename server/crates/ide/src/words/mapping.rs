@@ -161,7 +161,7 @@ fn accesses(view: &FunctionView, m: &Mapping, out: &mut Prediction) {
             None => groups.push((a, vec![a])),
         }
     }
-    let (mut strided, mut unknown) = (0, 0);
+    let (mut strided, mut unknown, mut bad) = (0, 0, 0);
     for (g, all) in groups {
         let mut names: Vec<String> = Vec::new();
         for a in &all {
@@ -209,10 +209,17 @@ fn accesses(view: &FunctionView, m: &Mapping, out: &mut Prediction) {
             }
         };
         let more = g.sectors.map_or(g.lanes.into(), |(_, most)| most).saturating_sub(g.ideal);
+        if is_bad {
+            bad += 1;
+        }
         if is_bad && out.worst.as_ref().is_none_or(|(most, _)| more > *most) {
             out.worst = Some((more, said.clone()));
         }
         out.lines.push(format!("- {said}"));
+    }
+    // where others are as bad in another way, that is said
+    if let Some((_, said)) = out.worst.as_mut().filter(|_| bad > 1) {
+        said.push_str(&format!(" (the worst of {bad} kinds)"));
     }
     let of = match m.accesses.len() {
         1 => "1 access".to_owned(),

@@ -53,7 +53,7 @@ fn where_it_is(view: &FunctionView, otherwise: &str) -> String {
     let (which, folder) = match &headers[..] {
         [] => return otherwise.to_owned(),
         [(_, one)] => {
-            let by = if view.doc.source().contains(&**one) { "the file" } else { "a header of it" };
+            let by = if view.doc.source().contains(&**one) { "the file" } else { "one of its headers" };
             (format!("`{one}`, which {by} includes, was not found"), "its folder")
         }
         // which of them declares it nobody can know
@@ -113,15 +113,13 @@ pub(super) fn missing(view: &FunctionView, o: &Obstacle) -> Option<ObstacleWords
     if let Some(&s) = all.iter().find(|&&s| is_missed(s)) {
         let name = view.symbol(s);
         let (reason, otherwise) = match crate::lints::is_declared(view.doc, name) {
-            true => ("the declaration of", "Write its declaration in plain form."),
-            false => ("no declaration of", "Declare it, or include the header that does."),
+            true => (format!("the declaration of `{name}`, which line {line} uses, was not understood"), ""),
+            false => (
+                format!("no declaration of `{name}` (line {line}) was found"),
+                "Declare it, or include the header that does.",
+            ),
         };
-        let end = if reason.starts_with("no") { "was found" } else { "was not understood" };
-        return Some(ObstacleWords {
-            kind: "undeclared",
-            reason: format!("{reason} `{name}` (line {line}) {end}"),
-            remedy: where_it_is(otherwise),
-        });
+        return Some(ObstacleWords { kind: "undeclared", reason, remedy: where_it_is(otherwise) });
     }
     let of_no_type = |s: SymbolId| Some((s, type_without_declaration(body, body.symbols[s].ty)?));
     if let Some((s, ty)) = all.iter().find_map(|&s| of_no_type(s)) {

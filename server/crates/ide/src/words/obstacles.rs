@@ -97,8 +97,11 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             };
             // what C++ says has no plain form
             let is_cpp = view.doc.language().kernels || reason.contains("::");
-            let remedy =
-                if is_cpp { "" } else { "Write this place in plain form, or take it out of the loop." };
+            let remedy = match reason.contains("(the condition `#if") {
+                true => "Name the macros that decide it in the setting `warpwright.defines`, or with `-D`.",
+                false if is_cpp => "",
+                false => "Write this place in plain form, or take it out of the loop.",
+            };
             words("not-understood", reason, remedy)
         }
         ObstacleKind::NotCounted(NotCounted::IndexEscapes) => {
@@ -211,6 +214,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         ObstacleKind::UnknownPointer(symbol) => {
             let name = view.symbol(*symbol);
             let reason = match set_around(view, obstacle.term, *symbol) {
+                Some(at) if at == line => format!("line {line} sets `{name}`, and where it points then is not known"),
                 Some(at) => format!("where `{name}` points on line {line} is not known: line {at} sets it in the loop"),
                 None => format!("it is not known where `{name}` points on line {line}"),
             };
@@ -292,13 +296,17 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         ObstacleKind::Unset(symbol) => {
             let name = view.symbol(*symbol);
             // what was not understood may lead around the place that sets it
-            let reason = match view.body().rejects().next().map(|r| view.line_column(view.absolute(r.span).start).line) {
-                Some(at) => format!(
+            let unread = view.body().rejects().next();
+            match unread.map(|r| view.line_column(view.absolute(r.span).start).line) {
+                Some(at) => words("unset", format!(
                     "it was not found out whether `{name}` (line {line}) holds a value when the loop starts (line {at} was not understood)"
+                ), ""),
+                None => words(
+                    "unset",
+                    format!("`{name}` (line {line}) may hold no value when the loop starts"),
+                    &format!("Give `{name}` a value where it is declared."),
                 ),
-                None => format!("`{name}` (line {line}) may hold no value when the loop starts"),
-            };
-            words("unset", reason, &format!("Give `{name}` a value where it is declared."))
+            }
         }
         ObstacleKind::Volatile => words(
             "volatile",

@@ -183,6 +183,7 @@ fn undeclared(doc: &Doc) -> Vec<String> {
             }
         }
     }
+    types.retain(|t| !out.contains(t));
     out.extend(types);
     out
 }

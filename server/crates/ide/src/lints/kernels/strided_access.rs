@@ -149,7 +149,7 @@ fn for_every_launch(
     let lanes = any.lanes;
     if any.run_time && any.lanes > 1 {
         let touched = match apart {
-            Some(by) => format!("elements of `{}` {by} apart, which only the run decides", a.object),
+            Some(by) => format!("elements of `{}` {by} apart", a.object),
             None => format!("places of `{}` whose distance only the run decides", a.object),
         };
         let message = format!(
