@@ -104,12 +104,15 @@ fn on_a_device(view: &FunctionView, id: LoopId) -> Option<String> {
     let up = |t: &term::TermId| parents.get(t.0 as usize).copied().flatten();
     let around = std::iter::successors(Some(view.of(id).term), up);
     let starts: Vec<u32> = around.map(|t| view.span(t).start).collect();
-    let (_, span, text) = all.into_iter().find(|d| starts.contains(&d.0))?;
+    let own = starts.first().copied();
+    // a loop that is brought there by itself comes back with its arrays: a kernel may take its place
+    let stays =
+        |d: &(u32, Span, &str)| own != Some(d.0) || d.2.contains(" data") || d.2.contains("host_data");
+    let (_, span, text) = all.into_iter().find(|d| starts.contains(&d.0) && stays(d))?;
     let name = text.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
     let name = name.split('(').next().unwrap_or_default();
     Some(format!(
-        "`#pragma {name}` (line {}) brings it, or arrays that it uses, to a device already, and a second kernel would work on the host's \
-         copies.",
+        "`#pragma {name}` (line {}) brings arrays that it uses to a device already, and a second kernel would work on the host's copies.",
         view.line_column(span.start).line
     ))
 }

@@ -4,18 +4,20 @@ use super::untrue::said;
 
 #[test]
 fn what_directives_bring_to_a_device_gets_no_second_kernel() {
-    let loops = "for (int i = 0; i < n; i++) a[i] = 2 * a[i];";
-    let under = |directive: &str| {
-        said(&format!("void f(int n, float *restrict a) {{\n{directive}\n    {loops}\n}}\n"))
+    let one = "for (int i = 0; i < n; i++) a[i] = 2 * a[i];";
+    let under = |directive: &str, body: &str| {
+        said(&format!("void f(int n, float *restrict a) {{\n{directive}\n    {body}\n}}\n"))
     };
-    assert!(under("").contains("Can run on the GPU"), "{}", under(""));
-    for directive in [
-        "#pragma acc kernels loop",
-        "#pragma acc data copy(a)",
-        "#pragma omp target teams distribute parallel for",
-    ] {
-        let all = under(directive);
-        assert!(all.contains("brings it") && !all.contains("Can run on the GPU"), "{all}");
+    let many = format!("for (int k = 0; k < 9; k++) {{\n    {one}\n    a[0] = a[n - 1];\n    }}");
+    for directive in ["#pragma acc data copy(a)", "#pragma omp target data map(a)"] {
+        let all = under(directive, &many);
+        assert!(all.contains("to a device already") && !all.contains("Can run on the GPU"), "{all}");
+        assert!(under("", &many).contains("an run on the GPU"), "{}", under("", &many));
+    }
+    // one that is brought there by itself comes back
+    for directive in ["#pragma acc parallel loop", "#pragma omp target teams distribute parallel for"] {
+        let all = under(directive, one);
+        assert!(all.contains("Can run on the GPU"), "{all}");
     }
 }
 
@@ -50,4 +52,12 @@ fn functions_of_the_library_may_be_declared_in_a_block() {
     assert!(of("double sqrt(double), other(double *);").contains("Can run on the GPU"));
     // of another type it is another function
     assert!(!of("float sqrt(int);").contains("Can run on the GPU"));
+}
+
+#[test]
+fn an_address_that_is_handed_on_before_the_loop_is_named() {
+    let all = said("void report(const char *, int *);\nvoid f(int n, double *restrict x) {\n    int i = 0;\n    report(\"f\", &i);\n    for (i = 0; i < n; i++) x[i] *= 2;\n}\n");
+    assert!(all.contains("through its address, which is taken on line 4"), "{all}");
+    let all = said("void report(const char *, int *);\nvoid f(int n, double *restrict x) {\n    int i = n < 0;\n    if (i) {\n        report(\"f\", &i);\n        return;\n    }\n    for (i = 0; i < n; i++) x[i] *= 2;\n}\n");
+    assert!(all.contains("Can run on the GPU"), "{all}");
 }
