@@ -10,10 +10,9 @@ use std::fmt::Write;
 
 use analysis::{LoopId, Verdict};
 use base::Span;
-
-use crate::check::{Findings, LoopFinding};
 use term::TermId;
 
+use crate::check::{Findings, LoopFinding};
 use crate::function_view::FunctionView;
 use crate::limits::hover::{LISTED, MOST_LINES};
 use crate::plans::{Outline, Planned};
@@ -287,17 +286,13 @@ fn by_a_thread(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
 
 /// Whether a loop writes to the array that an access names.
 fn is_written_in(body: &term::Body, of: TermId, access: TermId) -> bool {
-    let base = |mut t: TermId| loop {
-        match body.args(t).first() {
-            Some(&inner) if body.as_symbol(t).is_none() => t = inner,
-            _ => break body.as_symbol(t),
-        }
+    let array = analysis::base_symbol(body, access);
+    let stores = |t: TermId| {
+        let place = body.args(t).first().copied().filter(|_| body.op(t).is_write());
+        let place = place.filter(|&p| body.as_symbol(p).is_none());
+        place.is_some_and(|p| analysis::base_symbol(body, p) == array)
     };
-    let array = base(access);
-    array.is_none()
-        || body.walk(of).filter(|&t| body.op(t).is_write()).any(|t| {
-            body.args(t).first().is_some_and(|&place| body.as_symbol(place).is_none() && base(place) == array)
-        })
+    array.is_none() || body.walk(of).any(stores)
 }
 
 /// Whether a number is made of the sizes of the launch alone.

@@ -11,8 +11,7 @@ use crate::classify::reductions::updates;
 use crate::flow::effects::Effects;
 use crate::flow::liveness::{early_exit, exposed_reads};
 use crate::{
-    DependenceKind, LoopFacts, Object, Obstacle, ObstacleKind, Recurrence, RecurrenceKind, ReductionOp,
-    Verdict,
+    DependenceKind, LoopFacts, Object, ObstacleKind, Recurrence, RecurrenceKind, ReductionOp, Verdict,
 };
 
 /// What can be named in a loop that is not parallel.
@@ -33,8 +32,7 @@ pub(crate) fn recurrences(
     let Some(&inner) = body.args(l.term).get(3) else { return out };
     let plain = |s: SymbolId| Object { symbol: s, fields: Vec::new() };
     // A method is of use where nothing else stands in the way that it would not take away.
-    let stops = |o: &Obstacle| stays(&o.kind);
-    if l.obstacles.iter().any(stops) {
+    if l.obstacles.iter().any(|o| stays(&o.kind)) {
         return out;
     }
     if let Some(found) = search(body, l.term, inner) {

@@ -260,7 +260,7 @@ pub(crate) fn is_in_union(body: &Body, place: TermId) -> bool {
 }
 
 /// The variable at the root of a place, or the family of the pointer that was loaded on the way to it.
-pub(crate) fn base_symbol(body: &Body, mut t: TermId) -> Option<SymbolId> {
+pub fn base_symbol(body: &Body, mut t: TermId) -> Option<SymbolId> {
     for step in 0..1000 {
         let load = matches!(body.op(t), Op::Index | Op::Member { .. } | Op::Deref);
         if step > 0 && load && matches!(body.types.kind(body.ty(t)), TypeKind::Pointer { .. }) {

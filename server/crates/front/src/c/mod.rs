@@ -269,7 +269,7 @@ pub(crate) fn lower_item(
         lower.b.resolve_words(|name| row.word(name));
     }
     Lowered {
-        body: lower.b.finish_noting(root, |b| note_statics(b, source, &rendered, dialect)),
+        body: lower.b.finish_noting(root, |b| note_variables(b, source, &rendered, dialect)),
         kind,
         name,
         exports,
@@ -284,7 +284,7 @@ pub(crate) fn lower_item(
 
 /// Notes which local `static` variables hold nothing between calls, and whose address is taken on the way out alone: not where threads
 /// that a directive lets run a part of a function share them, nor in C++, where a reference may be another name of one.
-fn note_statics(body: &mut Body, source: &Source<'_>, rendered: &render::Rendered, dialect: &Dialect) {
+fn note_variables(body: &mut Body, source: &Source<'_>, rendered: &render::Rendered, dialect: &Dialect) {
     let item = source.text.get(source.span.range()).unwrap_or(source.text);
     let is_shared = [item, &rendered.text].iter().any(|t| t.contains("ragma"));
     if !is_shared && !dialect.cpp {

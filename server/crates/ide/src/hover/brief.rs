@@ -69,16 +69,19 @@ fn conditions(view: &FunctionView, id: LoopId) -> Option<String> {
     others.sort_unstable();
     others.dedup();
     // of what gets no kernel nothing is tested
-    let (tested, test, when) = match view.is_offered(id) {
-        true => (" (tested before the launch)", "overlap test", " at run time"),
-        false => ("", "pair of arrays that must not overlap", ""),
+    let is_tested = view.is_offered(id);
+    let (tested, when) = if is_tested { (" (tested before the launch)", " at run time") } else { ("", "") };
+    let apart = match (is_tested, overlaps) {
+        (true, n) => plural(n, "overlap test"),
+        (false, 1) => "1 pair of arrays that must not overlap".to_owned(),
+        (false, n) => format!("{n} pairs of arrays that must not overlap"),
     };
     match (said.as_slice(), overlaps, others.len()) {
         ([], ..) => {}
         ([one], ..) => out.push(format!("{}{tested}", escape(one))),
-        (_, n, 0) => out.push(counted(n, test, when)),
-        (_, 0, n) => out.push(counted(n, if when.is_empty() { "condition" } else { "test" }, when)),
-        (_, n, others) => out.push(format!("{} and {others} more{when}", counted(n, test, ""))),
+        (_, _, 0) => out.push(format!("{apart}{when}")),
+        (_, 0, n) => out.push(plural(n, if is_tested { "test" } else { "condition" }) + when),
+        (_, _, others) => out.push(format!("{apart} and {others} more{when}")),
     }
     for (met_by, whose) in [(MetBy::Assumed, "promised in a comment"), (MetBy::User, "on your word")] {
         match words::conditions_met(view, id, met_by).as_slice() {
@@ -166,12 +169,4 @@ fn left_out(count: usize, shown: usize) -> String {
         0 => String::new(),
         n => format!(" and {n} more"),
     }
-}
-
-fn counted(n: usize, what: &str, when: &str) -> String {
-    let many = match what.strip_prefix("pair of") {
-        Some(rest) if n != 1 => format!("{n} pairs of{rest}"),
-        _ => plural(n, what),
-    };
-    format!("{many}{when}")
 }

@@ -55,17 +55,16 @@ pub(crate) fn why_unknown(view: &FunctionView, name: &str) -> String {
     match program.unlinked(name) {
         Some(why) => format!(": {}", unlinked(plain, why, |file| program.seen_from_here(file))),
         None => match (program.searched(), program.defined_in(name)) {
-            (_, Some(_)) if of_no_type().is_some() => {
-                let ty = of_no_type().unwrap_or_default();
-                format!(": no declaration of the type `{ty}` was found, which it is declared with")
-            }
-            (_, Some(at)) => {
-                format!(
+            (_, Some(at)) => match of_no_type() {
+                Some(ty) => {
+                    format!(": no declaration of the type `{ty}` was found, which it is declared with")
+                }
+                None => format!(
                     ": `{}` (line {}) defines it with another type than it is called with",
                     program.seen_from_here(&at.file),
                     at.line
-                )
-            }
+                ),
+            },
             _ if calls_back(plain) => ": it calls the function that is handed to it".to_owned(),
             (_, None) if not_known_here(view, plain).is_some() => {
                 not_known_here(view, plain).unwrap_or_default()
