@@ -98,6 +98,8 @@ pub(crate) enum NoKernel {
     Language,
     /// Every thread of a parallel region would launch it, or its own directive is wrong.
     Region,
+    /// A directive has brought its arrays to a device.
+    OnDevice,
     /// The program has its own function of this name, which host text needs from the library.
     OwnLibrary(&'static str),
     /// It is no kernel, and the nests in it cannot share their data on the device: why, in words of the function as its offload
@@ -406,6 +408,7 @@ impl NoKernel {
             NoKernel::InMacro => IN_A_MACRO.to_owned(),
             NoKernel::Language => not_from_c(view.doc),
             NoKernel::Region => crate::regions::refusal(view, id).unwrap_or_default(),
+            NoKernel::OnDevice => crate::regions::on_a_device(view, id).unwrap_or_default(),
             // the new host text is a part of the program, and would get the program's
             NoKernel::OwnLibrary(own) => format!(
                 "No kernel is made, because this program has its own `{own}`, and host code needs the library's. Give it another name."
@@ -443,6 +446,7 @@ impl NoKernel {
             NoKernel::InMacro => Some("in a macro".to_owned()),
             NoKernel::Language => Some(not_from_c_label(view.doc)),
             NoKernel::Region => Some("in a parallel region".to_owned()),
+            NoKernel::OnDevice => Some("on a device already".to_owned()),
             NoKernel::OwnLibrary(own) => Some(format!("own {own}")),
             NoKernel::Together(_) => Some("data between its nests".to_owned()),
             NoKernel::TooLong => Some("length".to_owned()),
@@ -562,6 +566,9 @@ pub(crate) fn surroundings_allow(view: &FunctionView, id: LoopId) -> Result<(), 
     }
     if !view.can_offload() {
         return Err(NoKernel::Language);
+    }
+    if crate::regions::on_a_device(view, id).is_some() {
+        return Err(NoKernel::OnDevice);
     }
     if crate::regions::refusal(view, id).is_some() {
         return Err(NoKernel::Region);

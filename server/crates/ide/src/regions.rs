@@ -43,9 +43,6 @@ fn has_any(doc: &Doc) -> bool {
 
 /// Why no launch is put in a loop's place, if threads stand in the way or its own directive is wrong: a sentence.
 pub(crate) fn refusal(view: &FunctionView, id: LoopId) -> Option<String> {
-    if let Some(words) = on_a_device(view, id) {
-        return Some(words);
-    }
     if !has_any(view.doc) {
         return None;
     }
@@ -78,7 +75,7 @@ pub(crate) fn refusal(view: &FunctionView, id: LoopId) -> Option<String> {
 }
 
 /// That a directive brings a loop, or the arrays that it uses, to a device already.
-fn on_a_device(view: &FunctionView, id: LoopId) -> Option<String> {
+pub(crate) fn on_a_device(view: &FunctionView, id: LoopId) -> Option<String> {
     let brings = |text: &str| {
         let mut words = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|w| !w.is_empty());
         match (words.next(), words.next()) {
@@ -105,14 +102,21 @@ fn on_a_device(view: &FunctionView, id: LoopId) -> Option<String> {
     let around = std::iter::successors(Some(view.of(id).term), up);
     let starts: Vec<u32> = around.map(|t| view.span(t).start).collect();
     let own = starts.first().copied();
-    // a loop that is brought there by itself comes back with its arrays: a kernel may take its place
-    let stays =
-        |d: &(u32, Span, &str)| own != Some(d.0) || d.2.contains(" data") || d.2.contains("host_data");
+    // a loop that is brought there by itself comes back with its arrays, and a kernel may take its place: not where they are there before
+    let others = view.doc.unit().directives.iter().any(|d| match &d.kind {
+        front::DirectiveKind::Foreign(text) => text.contains("enter data") || text.contains("declare"),
+        _ => false,
+    });
+    let there = ["data", "present", "deviceptr", "is_device_ptr"];
+    let stays = |d: &(u32, Span, &str)| {
+        let words = |w: &str| there.contains(&w);
+        own != Some(d.0) || others || d.2.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(words)
+    };
     let (_, span, text) = all.into_iter().find(|d| starts.contains(&d.0) && stays(d))?;
     let name = text.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
     let name = name.split('(').next().unwrap_or_default();
     Some(format!(
-        "`#pragma {name}` (line {}) brings arrays that it uses to a device already, and a second kernel would work on the host's copies.",
+        "No kernel is made: `#pragma {name}` (line {}) brings arrays that it uses to a device already, and a second kernel would work on the host's copies.",
         view.line_column(span.start).line
     ))
 }

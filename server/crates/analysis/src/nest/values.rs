@@ -228,10 +228,14 @@ impl Builder<'_> {
                 None
             }
 
-            Op::Unary(UnOp::Not) => self.truth(t),
+            // of a value that nobody needs, what it reads and writes is all there is to know
+            Op::Unary(UnOp::Not) if !self.idle => self.truth(t),
             Op::Unary(op) => self.unary(op, t),
-            Op::Binary(op) if op.is_logical() => self.truth(t),
-            Op::Binary(op) if op.is_comparison() && !self.idle => self.truth(t),
+            Op::Binary(op) if op.is_logical() && self.idle => {
+                self.condition(t);
+                None
+            }
+            Op::Binary(op) if (op.is_logical() || op.is_comparison()) && !self.idle => self.truth(t),
             Op::Binary(op) => self.binary(op, t),
             Op::Select => self.select(t),
             Op::Cast => {

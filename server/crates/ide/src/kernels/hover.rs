@@ -586,6 +586,13 @@ fn launched_on(doc: &Doc, kernel: &str) -> Option<u32> {
     let source = doc.source();
     let at = source.match_indices("<<<").map(|(at, _)| at).find(|&at| {
         let mut before = source[..at].trim_end();
+        if before
+            .rsplit('\n')
+            .next()
+            .is_some_and(|line| line.contains("//") || line.trim_start().starts_with('*'))
+        {
+            return false;
+        }
         // the arguments of a template
         if before.ends_with('>') {
             let mut open = 0;

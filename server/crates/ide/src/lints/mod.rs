@@ -173,7 +173,12 @@ pub(crate) fn say(view: &FunctionView) -> Vec<LoopMessage> {
             let (find, no_news) = match lint.find {
                 Find::Loop(find) => (find, false),
                 Find::SpreadableLoop(find) => (find, alone || drives),
-                Find::OfferedLoop(find) => (find, alone || crate::regions::refusal(view, id).is_some()),
+                Find::OfferedLoop(find) => (
+                    find,
+                    alone
+                        || crate::regions::refusal(view, id).is_some()
+                        || crate::regions::on_a_device(view, id).is_some(),
+                ),
                 _ => continue,
             };
             if no_news {

@@ -14,6 +14,13 @@ fn what_directives_bring_to_a_device_gets_no_second_kernel() {
         assert!(all.contains("to a device already") && !all.contains("Can run on the GPU"), "{all}");
         assert!(under("", &many).contains("an run on the GPU"), "{}", under("", &many));
     }
+    // what lies there already is not on the host
+    for directive in
+        ["#pragma acc parallel loop present(a)", "#pragma acc enter data copyin(a)\n#pragma acc kernels loop"]
+    {
+        let all = under(directive, one);
+        assert!(all.contains("to a device already") && !all.contains("Can run on the GPU"), "{all}");
+    }
     // one that is brought there by itself comes back
     for directive in ["#pragma acc parallel loop", "#pragma omp target teams distribute parallel for"] {
         let all = under(directive, one);
@@ -60,4 +67,14 @@ fn an_address_that_is_handed_on_before_the_loop_is_named() {
     assert!(all.contains("through its address, which is taken on line 4"), "{all}");
     let all = said("void report(const char *, int *);\nvoid f(int n, double *restrict x) {\n    int i = n < 0;\n    if (i) {\n        report(\"f\", &i);\n        return;\n    }\n    for (i = 0; i < n; i++) x[i] *= 2;\n}\n");
     assert!(all.contains("Can run on the GPU"), "{all}");
+}
+
+#[test]
+fn iterations_from_a_number_on_are_counted() {
+    let of = |end: &str| {
+        said(&format!("void f(int first, int n, float *restrict a) {{\n    for (int i = first; i < {end}; i++) a[i] = 2 * a[i];\n}}\n"))
+    };
+    assert!(of("first + n").contains("`n` threads"), "{}", of("first + n"));
+    let more = of("first + n + 3");
+    assert!(!more.contains("`n` threads") && more.contains("+ 3` threads"), "{more}");
 }

@@ -55,7 +55,7 @@ fn trip_count(view: &FunctionView, id: LoopId) -> Option<String> {
         _ => (high, 0),
     };
     // `i < first + n` from `first` on are n
-    if let (1, 0, Some(rest)) = (stride, closed, beyond(view, high, low)) {
+    if let (1, 0, 0, Some(rest)) = (stride, closed, more, beyond(view, high, low)) {
         return Some(view.text(rest));
     }
     if let (Some(a), Some(b)) = (low_int, high_int) {
