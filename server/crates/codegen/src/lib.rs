@@ -20,9 +20,10 @@ mod plan;
 
 pub use lines::LineOrigin;
 pub use plan::{
-    plan, plan_name, region_needs, Axis, BufferPlan, DeviceFunction, Dim, FinalValue, FunctionTrouble,
-    HostValue, InductionPlan, Input, Kernel, MinMaxForm, NextStep, Note, Plan, Reason, ReductionPlan,
-    Refusal, RefusalKind, RegionPlan, Scalar, Site, Stride, Test, TestKind, ThreadPlan, View, BLOCK_THREADS,
+    plan, plan_name, region_needs, widest, Axis, BufferPlan, DeviceFunction, Dim, Ends, FinalValue,
+    FunctionTrouble, HostValue, InductionPlan, Input, Kernel, MinMaxForm, NextStep, Note, Plan, Reason,
+    ReductionPlan, Refusal, RefusalKind, RegionPlan, Scalar, Site, Stride, Test, TestKind, ThreadPlan, View,
+    BLOCK_THREADS,
 };
 
 /// How the names of functions end that stand for a loop.

@@ -4,6 +4,8 @@
 //! All of it is counted from the plan and the text, and is an upper bound: both arms of a condition, triangular loops as wide as
 //! they get, nests that a condition may skip. Deliberately absent: how long anything takes.
 
+mod widest;
+
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -13,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Body, Op, SymbolId, TermId};
 
 use crate::function_view::FunctionView;
-use crate::limits::cost::{BYTES_AN_OPERATION, LEAST_ITERATIONS, LEAST_OPERATIONS, LONGEST};
+use crate::limits::cost::{BYTES_AN_OPERATION, LEAST_A_LAUNCH, LEAST_ITERATIONS, LEAST_OPERATIONS, LONGEST};
 use crate::words;
 
 /// How much of something there is.
@@ -85,12 +87,28 @@ pub(crate) fn too_little(cost: &Cost) -> Option<String> {
     })
 }
 
+/// Why kernels that share their data cannot pay, however often they run: each launch does too little.
+pub(crate) fn too_short(cost: &Cost) -> Option<String> {
+    let (Some(Amount::Exactly(operations)), Some(Amount::Exactly(launches))) =
+        (&cost.operations, &cost.launches)
+    else {
+        return None;
+    };
+    let each = operations.checked_div(*launches)?;
+    (each < LEAST_A_LAUNCH).then(|| {
+        format!(
+            "It makes {operations} operations in {launches} launches, about {each} in each; below {LEAST_A_LAUNCH} a launch \
+             takes longer than a core needs for them."
+        )
+    })
+}
+
 impl Cost {
     /// Of a loop alone.
     pub(crate) fn of(view: &FunctionView, plan: &Plan) -> Cost {
         let (to_device, from_device) = copies(view, plan);
         Cost {
-            operations: work(view, plan),
+            operations: work(view, plan, &FxHashSet::default()),
             to_device,
             from_device,
             launches: Some(Amount::Exactly(plan.kernels.len() as u64)),
@@ -104,10 +122,11 @@ impl Cost {
         let (to_device, from_device) = copies(view, &plan.outer);
         let mut operations = Some(Amount::Exactly(0));
         let mut launches = Some(Amount::Exactly(0));
+        let around = plan.region.statements.iter().flat_map(|&s| changed(view.body(), s)).collect();
         for (nest, &id) in plan.nests.iter().zip(&plan.region.nests) {
             let rounds = rounds(view, id, &plan.region.statements);
             let kernels = Some(Amount::Exactly(nest.kernels.len() as u64));
-            operations = sum(operations, product(rounds.clone(), work(view, nest)));
+            operations = sum(operations, product(rounds.clone(), work(view, nest, &around)));
             launches = sum(launches, product(rounds, kernels));
         }
         Cost { operations, to_device, from_device, launches, iterations: None, each: None }
@@ -141,20 +160,20 @@ fn width(view: &FunctionView, plan: &Plan) -> Option<Amount> {
     Some(Amount::Exactly(most))
 }
 
-/// Operations of a plan's kernels.
-fn work(view: &FunctionView, plan: &Plan) -> Option<Amount> {
+/// Operations of a plan's kernels, whatever loops around them have made of `around`.
+fn work(view: &FunctionView, plan: &Plan, around: &FxHashSet<SymbolId>) -> Option<Amount> {
     let mut out = Some(Amount::Exactly(0));
     for k in &plan.kernels {
+        let outer = k.dims.first().map_or(k.body, |d| d.term);
+        let inside = changed(view.body(), outer).into_iter().chain(around.iter().copied()).collect();
+        let count = Count::new(view, inside);
         if k.threads.is_some() {
             // its threads share what the nest does
-            let nest = k.dims.first()?.term;
-            out = sum(out, Count::new(view, changed(view.body(), nest)).of(view.body(), nest, 0));
+            out = sum(out, count.of(view.body(), k.dims.first()?.term, 0));
             continue;
         }
-        let trips = k.dims.iter().map(|d| amount(view, &d.trip_count()));
+        let trips = k.dims.iter().map(|d| widest::trips_of(view, d, around));
         let all = trips.fold(Some(Amount::Exactly(1)), product);
-        let outer = k.dims.first().map_or(k.body, |d| d.term);
-        let count = Count::new(view, changed(view.body(), outer));
         out = sum(out, product(all, count.of(view.body(), k.body, 0)));
     }
     out
@@ -242,7 +261,10 @@ impl<'a> Count<'a> {
             Op::Sym(s) => !self.changed.contains(s),
             op => !matches!(op, Op::Index | Op::Member { .. } | Op::Deref | Op::Call),
         });
-        let text = is_steady.then(|| words::thread_count(self.view, &[id])).flatten()?;
+        if !is_steady {
+            return widest::trips(self.view, id, &self.changed);
+        }
+        let text = words::thread_count(self.view, &[id])?;
         Some(text.parse().map_or(Amount::Text(text), Amount::Exactly))
     }
 

@@ -6,7 +6,7 @@ use term::Op;
 
 use crate::actions::kernel_header;
 use crate::check::{Findings, LoopFinding};
-use crate::cost::{too_little, too_narrow, too_thin};
+use crate::cost::{too_little, too_narrow, too_short, too_thin};
 use crate::function_view::{one_line, FunctionView};
 use crate::hints::{is_offered, label};
 use crate::lints::is_parallel;
@@ -132,6 +132,9 @@ fn worth(view: &FunctionView, id: LoopId) -> (Worth, String) {
     }
     let cost = match view.known_plan(id) {
         Some(Planned::Kernel(outline)) => outline.cost.clone(),
+        Some(Planned::Together(shared)) => {
+            return (Worth::Small, too_short(&shared.cost).unwrap_or_default())
+        }
         _ => return (Worth::Open, String::new()),
     };
     let reason = too_narrow(&cost).or_else(|| too_thin(&cost)).or_else(|| too_little(&cost));

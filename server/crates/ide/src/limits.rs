@@ -7,6 +7,8 @@ pub(crate) mod cost {
     /// Operations of a loop that is offloaded by itself: allocation, copies, launch and release take some ten microseconds at
     /// the least, in which a core of the host makes so many.
     pub(crate) const LEAST_OPERATIONS: u64 = 10_000;
+    /// Operations of a launch among others whose data stay on the device: the launch takes some three microseconds.
+    pub(crate) const LEAST_A_LAUNCH: u64 = 3_000;
     /// Bytes that the bus brings while a core of the host makes one operation on data in memory: with fewer operations to the
     /// byte the copies alone take longer than the loop.
     pub(crate) const BYTES_AN_OPERATION: u64 = 16;

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use analysis::LoopId;
 
 use crate::check::{Findings, LoopFinding};
-use crate::cost::{too_little, too_narrow, too_thin};
+use crate::cost::{too_little, too_narrow, too_short, too_thin};
 use crate::function_view::FunctionView;
 use crate::lints::is_parallel;
 use crate::plans::{NoKernel, OffloadSite, Planned};
@@ -71,13 +71,19 @@ fn walk<'f>(
             let thin = || too_thin(&outline.cost).filter(|_| repeated);
             too_narrow(&outline.cost).or_else(thin)
         }
-        Planned::Together(_) => None,
+        Planned::Together(shared) => too_short(&shared.cost),
         Planned::No(why) => Some(why.words(view, l.id)),
     };
     let Some(mut reason) = narrow else {
         out.loops.push(l);
         return;
     };
+    if matches!(planned, Planned::Together(_)) {
+        // its nests alone would copy in every round
+        let function = l.report().function.clone();
+        out.left_out.push(LeftOut { line: l.line(), function, around: false, reason });
+        return;
+    }
     let inside = |m: &&&'f LoopFinding| m.id != l.id && l.span.contains(m.span);
     let within: Vec<&'f LoopFinding> = own.iter().filter(inside).copied().collect();
     let before = out.loops.len();
@@ -125,7 +131,7 @@ pub(crate) fn pays(view: &FunctionView, id: LoopId) -> bool {
             let thin = repeated && too_thin(cost).is_some();
             !thin && too_narrow(cost).is_none() && too_little(cost).is_none()
         }
-        Some(Planned::Together(_)) => true,
+        Some(Planned::Together(shared)) => too_short(&shared.cost).is_none(),
         _ => false,
     }
 }

@@ -1,6 +1,6 @@
 //! How much a plan moves and runs, for whoever says whether it is worth it.
 
-use analysis::Expr;
+use analysis::{Expr, Param};
 use term::Body;
 
 use super::{constant, simplify, BufferPlan, Dim};
@@ -10,6 +10,42 @@ impl Dim {
     pub fn trip_count(&self) -> Expr {
         folded(&simplify::under(&self.trips, &[]))
     }
+
+    /// The same whatever values variables have between two ends; `ends`: those of the variables that change.
+    pub fn widest(&self, ends: Ends) -> Option<Expr> {
+        widest(&self.trip_count(), ends)
+    }
+}
+
+/// The least and the greatest value of a variable that changes; `Ok(None)`: it does not change, `Err`: they are not known.
+pub type Ends<'a> = &'a dyn Fn(Param) -> Result<Option<(Expr, Expr)>, ()>;
+
+/// The greatest value of an expression whatever values variables have between two ends.
+pub fn widest(e: &Expr, ends: Ends) -> Option<Expr> {
+    Some(folded(&most(&folded(e), ends, true)?))
+}
+
+/// The greatest (or least) value, each variable by itself.
+fn most(e: &Expr, ends: Ends, greatest: bool) -> Option<Expr> {
+    let all = |items: &[Expr]| items.iter().map(|i| most(i, ends, greatest)).collect::<Option<Vec<Expr>>>();
+    Some(match e {
+        Expr::Int(_) => e.clone(),
+        Expr::Param(p) => match ends(*p).ok()? {
+            None => e.clone(),
+            Some((low, high)) => most(if greatest { &high } else { &low }, ends, greatest)?,
+        },
+        Expr::Add(items) => Expr::Add(all(items)?),
+        Expr::Min(items) => Expr::Min(all(items)?),
+        Expr::Max(items) => Expr::Max(all(items)?),
+        Expr::Mul(k, a) => Expr::Mul(*k, Box::new(most(a, ends, greatest == (*k >= 0))?)),
+        Expr::FloorDiv(a, by) => Expr::FloorDiv(Box::new(most(a, ends, greatest)?), *by),
+        // the same always, or its sign decides
+        Expr::Product(a, b) | Expr::Quotient(a, b) => {
+            let steady = [a, b].iter().all(|x| most(x, ends, greatest).is_some_and(|m| m == ***x));
+            return steady.then(|| e.clone());
+        }
+        Expr::Select(..) => return None,
+    })
 }
 
 impl BufferPlan {
@@ -25,6 +61,29 @@ impl BufferPlan {
             None => Expr::Int(i128::from(body.types.size_align(body.symbols.get(self.symbol)?.ty)?.0)),
         };
         Some(folded(&bytes))
+    }
+}
+
+/// Adds an item to others: what is there already counts once more, and goes where nothing is left of it.
+fn add(others: &mut Vec<Expr>, item: Expr) {
+    fn parts(e: &Expr) -> (i128, &Expr) {
+        match e {
+            Expr::Mul(k, a) => (*k, a),
+            e => (1, e),
+        }
+    }
+    let (more, of) = parts(&item);
+    let at = others.iter().position(|o| parts(o).1 == of);
+    let total = at.and_then(|at| others.get(at)).and_then(|o| parts(o).0.checked_add(more));
+    match (at, total) {
+        (Some(at), Some(0)) => drop(others.remove(at)),
+        (Some(at), Some(total)) => {
+            let sum = if total == 1 { of.clone() } else { Expr::Mul(total, Box::new(of.clone())) };
+            if let Some(o) = others.get_mut(at) {
+                *o = sum;
+            }
+        }
+        _ => others.push(item),
     }
 }
 
@@ -53,7 +112,7 @@ fn folded(e: &Expr) -> Expr {
                         None => return e.clone(),
                     },
                     Expr::Add(more) => open.extend(more.into_iter().rev()),
-                    other => others.push(other),
+                    other => add(&mut others, other),
                 }
             }
             if number != 0 || others.is_empty() {

@@ -37,6 +37,7 @@ use term::device::AtomicOp;
 use term::{BinOp, Body, IntKind, RecordId, SymbolId, TermId, TypeId};
 
 use crate::limits::plan_pages::LARGEST as LARGEST_FOR_PAGES;
+pub use amounts::{widest, Ends};
 pub(crate) use bounds::{constant, params as expr_params, pred_params};
 pub use build::plan;
 pub use functions::{DeviceFunction, FunctionTrouble};

@@ -98,6 +98,25 @@ void f(int n)
 }
 
 #[test]
+fn many_small_launches_are_not_worth_it() {
+    let code = "double l[200][200], x[200], b[200];
+void solve(void)
+{
+    for (int i = 0; i < 200; i++) {
+        x[i] = b[i] / l[i][i];
+        for (int j = i + 1; j < 200; j++)
+            b[j] = b[j] - l[j][i] * x[i];
+    }
+}
+";
+    let why = refused(code);
+    assert!(why.contains("Line 4, in `solve`: It makes"), "{why}");
+    assert!(why.contains("below 3000 a launch takes longer"), "{why}");
+    // with rows enough each launch is work for a GPU
+    check(&code.replace("200", "20000"), None, &[4], &[]);
+}
+
+#[test]
 fn copies_in_every_round_are_not_worth_a_few_operations() {
     let code = "void f(int n, double *restrict z, const int *restrict row, const double *restrict x)
 {

@@ -72,6 +72,8 @@ pub(crate) fn why_unknown(view: &FunctionView, name: &str) -> String {
             (Some(searched), None) if program.body(name).is_none() => {
                 format!(": it is defined in no file of {searched}")
             }
+            // alone, or before the files beside it are read
+            (None, None) if program.body(name).is_none() => ": it is not defined in this file".to_owned(),
             _ => String::new(),
         },
     }
