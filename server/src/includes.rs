@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use flags::Flags;
 pub use holding::holding;
+use holding::{of_template, root_of, Listed};
 use text::Text;
 
 use crate::compiler::Compilers;
@@ -37,6 +38,8 @@ struct State {
     /// Texts of the editor, which stand for files.
     open: HashMap<PathBuf, Text>,
     projects: HashMap<PathBuf, Arc<flags::Project>>,
+    /// What may be headers below the folder of a project.
+    listed: HashMap<PathBuf, Arc<Listed>>,
     /// Counts how often what was read may have become something else.
     changes: u64,
 }
@@ -48,6 +51,8 @@ enum Kind {
     System,
     /// Of the project, where nobody said to look.
     Guess,
+    /// What it is made of, in its place.
+    Template,
 }
 
 /// What the user says of a document beside what stands around it.
@@ -72,6 +77,7 @@ impl Disk {
         let mut state = self.lock();
         state.read.clear();
         state.projects.clear();
+        state.listed.clear();
         state.changes += 1;
     }
 
@@ -101,7 +107,7 @@ impl Disk {
             None => drop(state.open.remove(&path)),
         }
         let Some(&id) = state.ids.get(&path) else { return false };
-        let kinds = [Kind::Project, Kind::System, Kind::Guess].map(|kind| (id, kind));
+        let kinds = [Kind::Project, Kind::System, Kind::Guess, Kind::Template].map(|kind| (id, kind));
         let known: Vec<(u32, Kind)> = kinds.into_iter().filter(|k| state.read.contains_key(k)).collect();
         if known.is_empty() {
             return false;
@@ -113,6 +119,8 @@ impl Disk {
         let mut is_news = false;
         for key in known {
             let before = state.read.get(&key).and_then(|h| h.as_ref()).map(|h| h.text());
+            let is_template = key.1 == Kind::Template;
+            let now = now.as_deref().map(|t| if is_template { of_template(t) } else { t.to_owned() });
             if before.map(|t| &**t) != now.as_deref() {
                 state.read.remove(&key);
                 is_news = true;
@@ -131,9 +139,9 @@ impl Disk {
     ) -> ide::Options {
         let path = path.and_then(absolute);
         let told = path.as_deref().and_then(|p| self.project_flags(p));
-        let around = match (&told, &path) {
-            (None, Some(path)) => around(path),
-            _ => Vec::new(),
+        let (around, root) = match (&told, &path) {
+            (None, Some(path)) => (around(path), Some(root_of(path))),
+            _ => (Vec::new(), None),
         };
         let mut flags = told.unwrap_or_default();
         // what nvcc is told is not what the host's compiler is told
@@ -152,6 +160,7 @@ impl Disk {
             disk: self.clone(),
             folder,
             around,
+            root,
             quoted: flags.quoted,
             project: folders.len(),
             folders: folders
@@ -252,10 +261,27 @@ impl Disk {
             None => read(path),
         };
         let header = text.map(|text| {
-            let header = ide::Header::new(ide::HeaderId(id), name, kind == Kind::System, text);
-            Arc::new(if kind == Kind::Guess { header.guessed() } else { header })
+            let header = |text| ide::Header::new(ide::HeaderId(id), name, kind == Kind::System, text);
+            Arc::new(match kind {
+                Kind::Project | Kind::System => header(text),
+                Kind::Guess => header(text).guessed(),
+                Kind::Template => {
+                    let file = path.file_name().unwrap_or_default().to_string_lossy();
+                    header(of_template(&text)).made_of(&file)
+                }
+            })
         });
         self.lock().read.entry((id, kind)).or_insert(header).clone()
+    }
+
+    /// What may be headers below a project's folder.
+    fn listed(&self, root: &Path) -> Arc<Listed> {
+        let known = self.lock().listed.get(root).cloned();
+        known.unwrap_or_else(|| {
+            let listed = Arc::new(Listed::below(root));
+            self.lock().listed.insert(root.to_owned(), listed.clone());
+            listed
+        })
     }
 
     fn path_of(&self, id: ide::HeaderId) -> Option<Arc<Path>> {
@@ -287,6 +313,8 @@ struct Search {
     folders: Vec<PathBuf>,
     /// Looked into last, where nobody told us anything.
     around: Vec<PathBuf>,
+    /// The project's, below which is looked where they are not there either.
+    root: Option<PathBuf>,
     /// How many of them are the project's; the others are the system's.
     project: usize,
 }
@@ -330,7 +358,9 @@ impl ide::HeaderSource for Search {
         });
         let guess = || {
             let mut around = self.around.iter();
-            around.find_map(|folder| self.disk.header(&plain(&folder.join(name)), &ask.name, Kind::Guess))
+            let near = around
+                .find_map(|folder| self.disk.header(&plain(&folder.join(name)), &ask.name, Kind::Guess));
+            near.or_else(|| self.elsewhere(&ask.name))
         };
         // what the system's headers want of the system is not the project's
         told.or_else(|| if from.as_ref().is_some_and(|f| self.is_system(f)) { None } else { guess() })
@@ -338,6 +368,13 @@ impl ide::HeaderSource for Search {
 }
 
 impl Search {
+    /// A header that lies somewhere in the project, or what one is made of.
+    fn elsewhere(&self, name: &str) -> Option<Arc<ide::Header>> {
+        let (root, folder) = (self.root.as_ref()?, self.folder.as_ref()?);
+        let (path, is_template) = self.disk.listed(root).meant(folder, name)?;
+        self.disk.header(&path, name, if is_template { Kind::Template } else { Kind::Guess })
+    }
+
     fn is_system(&self, path: &Path) -> bool {
         self.folders.iter().position(|f| path.starts_with(f)).is_some_and(|k| k >= self.project)
     }

@@ -34,6 +34,7 @@ fn choice(choice: &ide::Choice) -> wire::Choice {
         ide::Taken::EitherWay => ("either way", None),
         ide::Taken::NotFound => ("not found", None),
         ide::Taken::Guessed => ("found nearby", None),
+        ide::Taken::Template(file) => ("template", Some(file.to_string())),
         ide::Taken::StandIn => ("stand-in", None),
         ide::Taken::TooMuch => ("not read", None),
     };

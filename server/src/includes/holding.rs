@@ -1,52 +1,200 @@
-//! Where in a project a header lies that nothing found: for a fix that names its folder.
+//! Where in a project a header lies that nothing found: for what is taken in its place, and for a fix that names its folder.
 //!
-//! Deliberately absent: which of several is meant; all are offered.
+//! A header that a build makes of a template (`config.h` of `config.h.in`) is read as the template has it with nothing
+//! configured. Deliberately absent: which of several alike is meant; the fix offers all, and nothing is taken.
 
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
 
 use crate::limits::includes::{ABOVE, LOOKED_AT};
 
-/// What stands in the uppermost folder of a project.
-const SIGNS: [&str; 5] = [".git", "Makefile", "CMakeLists.txt", "meson.build", "configure"];
+/// What stands in the uppermost folder of a project, in a repository or without.
+const REPOSITORIES: [&str; 3] = [".git", ".hg", ".svn"];
+const SIGNS: [&str; 11] = [
+    "Makefile",
+    "makefile",
+    "GNUmakefile",
+    "CMakeLists.txt",
+    "meson.build",
+    "configure",
+    "configure.ac",
+    "README",
+    "README.md",
+    "LICENSE",
+    "COPYING",
+];
 
 /// Folders in which no headers of the project are.
 const NO_HEADERS: [&str; 2] = ["node_modules", "target"];
+
+/// How the names of files end that a header is made of.
+const TEMPLATES: [&str; 5] = [".in", ".cmake", ".cmake.in", ".in.cmake", ".meson"];
+
+/// The uppermost folder of a document's project: that of its repository, else the highest above it that looks like one.
+pub fn root_of(document: &Path) -> PathBuf {
+    let folder = document.parent().unwrap_or(Path::new(""));
+    let home = std::env::home_dir();
+    let is_shared = |f: &Path| f.parent().is_none_or(|p| p.parent().is_none()) || home.as_deref() == Some(f);
+    let above: Vec<&Path> = folder.ancestors().take(ABOVE + 1).take_while(|f| !is_shared(f)).collect();
+    let has = |f: &Path, signs: &[&str]| signs.iter().any(|s| f.join(s).exists());
+    let repository = above.iter().find(|f| has(f, &REPOSITORIES));
+    let found = repository.or_else(|| above.iter().rev().find(|f| has(f, &SIGNS)));
+    found.map_or_else(|| folder.to_owned(), |f| (*f).to_owned())
+}
+
+/// The files of a project that may be headers, by their names.
+#[derive(Debug, Default)]
+pub struct Listed {
+    by_name: HashMap<String, Vec<PathBuf>>,
+}
+
+impl Listed {
+    /// Those below a folder.
+    pub fn below(root: &Path) -> Listed {
+        let (mut open, mut out, mut looked_at) = (vec![root.to_owned()], Listed::default(), 0);
+        while let Some(at) = open.pop() {
+            for entry in std::fs::read_dir(&at).into_iter().flatten().flatten() {
+                looked_at += 1;
+                let name = entry.file_name().to_string_lossy().into_owned();
+                // links are not followed, so no folder is entered twice
+                let Ok(kind) = entry.file_type() else { continue };
+                if kind.is_dir() && !name.starts_with('.') && !NO_HEADERS.contains(&&*name) {
+                    open.push(entry.path());
+                } else if kind.is_file() && name.contains(".h")
+                    || name.contains(".cuh")
+                    || name.contains(".inc")
+                {
+                    out.by_name.entry(name).or_default().push(entry.path());
+                }
+            }
+            if looked_at > LOOKED_AT {
+                break;
+            }
+        }
+        for paths in out.by_name.values_mut() {
+            paths.sort();
+        }
+        out
+    }
+
+    /// The one file that an include of this name, in a document of this folder, can mean: that of which most of the path is alike,
+    /// and of several alike the nearest; and whether it is a template.
+    pub fn meant(&self, folder: &Path, name: &str) -> Option<(PathBuf, bool)> {
+        let wanted: Vec<&OsStr> = names(Path::new(name)).collect();
+        let last = wanted.last()?.to_str()?;
+        let exact = self.nearest(folder, &wanted, last).map(|p| (p, false));
+        exact.or_else(|| {
+            let mut templates = TEMPLATES.iter().map(|ending| format!("{last}{ending}"));
+            templates.find_map(|t| self.nearest(folder, &wanted, &t)).map(|p| (p, true))
+        })
+    }
+
+    fn nearest(&self, folder: &Path, wanted: &[&OsStr], file: &str) -> Option<PathBuf> {
+        let all = self.by_name.get(file)?;
+        let alike = |p: &Path| {
+            let above: Vec<&OsStr> = p.parent().map(|f| names(f).collect()).unwrap_or_default();
+            above.iter().rev().zip(wanted.iter().rev().skip(1)).take_while(|(a, b)| a == b).count()
+        };
+        let most = all.iter().map(|p| alike(p)).max()?;
+        let best = || all.iter().filter(|p| alike(p) == most);
+        let least = best().map(|p| steps(p.parent().unwrap_or(p), folder)).min()?;
+        let mut nearest = best().filter(|p| steps(p.parent().unwrap_or(p), folder) == least);
+        match (nearest.next(), nearest.next()) {
+            (Some(one), None) => Some(one.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// The folders and the file of a path, but for those that lead upwards.
+fn names(path: &Path) -> impl Iterator<Item = &OsStr> {
+    path.components().filter_map(|c| match c {
+        Component::Normal(name) => Some(name),
+        _ => None,
+    })
+}
+
+/// How many folders lie between two.
+fn steps(a: &Path, b: &Path) -> usize {
+    let common = a.components().zip(b.components()).take_while(|(a, b)| a == b).count();
+    a.components().count() + b.components().count() - 2 * common
+}
+
+/// A template as a header, line by line: nothing that a build may configure is.
+pub fn of_template(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let directive = line.trim_start().strip_prefix('#').map(str::trim_start).unwrap_or_default();
+        let mut words = directive.split_whitespace();
+        match (words.next(), words.next()) {
+            (Some("cmakedefine01"), Some(name)) => out.push_str(&format!("#define {name} 0")),
+            (Some("cmakedefine" | "mesondefine"), _) => {}
+            _ => {
+                out.push_str(line);
+                continue;
+            }
+        }
+        if line.ends_with('\n') {
+            out.push('\n');
+        }
+    }
+    out
+}
 
 /// The folders of the project of a document below which a header of this name (`grid/sizes.h`) lies, the nearest first, and the
 /// project's own folder.
 pub fn holding(document: &Path, name: &str) -> (PathBuf, Vec<PathBuf>) {
     let folder = document.parent().unwrap_or(Path::new("")).to_owned();
-    let has_sign = |f: &&Path| SIGNS.iter().any(|s| f.join(s).exists());
-    let root = folder.ancestors().take(ABOVE + 1).find(has_sign).unwrap_or(&folder).to_owned();
-    let (mut open, mut found, mut looked_at) = (vec![root.clone()], Vec::new(), 0);
-    while let Some(at) = open.pop() {
-        if at.join(name).is_file() {
-            found.push(at.clone());
-        }
-        for entry in std::fs::read_dir(&at).into_iter().flatten().flatten() {
-            looked_at += 1;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            // links are not followed, so no folder is entered twice
-            let is_folder = entry.file_type().is_ok_and(|t| t.is_dir());
-            if is_folder && !name.starts_with('.') && !NO_HEADERS.contains(&&*name) {
-                open.push(entry.path());
-            }
-        }
-        if looked_at > LOOKED_AT {
-            break;
-        }
-    }
-    let steps = |f: &PathBuf| {
-        let common = f.components().zip(folder.components()).take_while(|(a, b)| a == b).count();
-        (f.components().count() + folder.components().count() - 2 * common, f.clone())
-    };
-    found.sort_by_key(steps);
+    let root = root_of(document);
+    let listed = Listed::below(&root);
+    let last = Path::new(name).file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let deep = names(Path::new(name)).count();
+    let all = listed.by_name.get(last).into_iter().flatten().filter(|p| p.ends_with(name));
+    let mut found: Vec<PathBuf> = all.filter_map(|p| p.ancestors().nth(deep).map(Path::to_owned)).collect();
+    found.sort_by_key(|f| (steps(f, &folder), f.clone()));
     (root, found)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::holding;
+    use std::path::Path;
+
+    use super::{holding, of_template, Listed};
+
+    #[test]
+    fn the_file_that_is_most_alike_and_nearest_is_meant() {
+        let root = std::env::temp_dir().join(format!("warpwright-listed-{}", std::process::id()));
+        for file in
+            ["a/one.h", "b/two.h", "c/two.h", "b/deep/two.h", "vector/view.h", "config.h.in", "old/stb.h"]
+        {
+            std::fs::create_dir_all(root.join(file).parent().unwrap_or(&root)).expect("a folder");
+            std::fs::write(root.join(file), "").expect("a file");
+        }
+        let listed = Listed::below(&root);
+        let meant = |folder: &str, name: &str| {
+            let found = listed.meant(&root.join(folder), name)?;
+            Some((found.0.strip_prefix(&root).unwrap_or(Path::new("")).to_owned(), found.1))
+        };
+        let is = |file: &str, template: bool| Some((Path::new(file).to_owned(), template));
+        assert_eq!(meant("tests", "one.h"), is("a/one.h", false));
+        assert_eq!(meant("tests", "../stb.h"), is("old/stb.h", false));
+        assert_eq!(meant("tests", "lib/view.h"), is("vector/view.h", false));
+        assert_eq!(meant("b", "two.h"), is("b/two.h", false));
+        assert_eq!(meant("tests", "c/two.h"), is("c/two.h", false));
+        // two are as near
+        assert_eq!(meant("tests", "two.h"), None);
+        assert_eq!(meant("src", "config.h"), is("config.h.in", true));
+        assert_eq!(meant("src", "other.h"), None);
+        std::fs::remove_dir_all(&root).expect("removed");
+    }
+
+    #[test]
+    fn of_a_template_nothing_is_configured() {
+        let text = "#ifndef A\n#cmakedefine B @B@\n  # cmakedefine01 C\n#undef D\n#mesondefine E\ntypedef int t;\n#endif";
+        let read = of_template(text);
+        assert_eq!(read, "#ifndef A\n\n#define C 0\n#undef D\n\ntypedef int t;\n#endif");
+    }
 
     #[test]
     fn the_nearest_folder_comes_first() {

@@ -204,6 +204,8 @@ pub enum Taken {
     NotFound,
     /// A header that was found around the document, where nobody said to look.
     Guessed,
+    /// A header that was not found; the file that a build makes it of was read, with nothing configured.
+    Template(Arc<str>),
     /// A header that was not found, in whose place a text of ours was read.
     StandIn,
     /// A header that was not read because headers are nested too deeply or too long in all.

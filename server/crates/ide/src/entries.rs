@@ -117,6 +117,7 @@ fn worth(view: &FunctionView, id: LoopId) -> (Worth, String) {
             Quiet::Text => "It goes through text.",
             Quiet::Host => "It runs on the host of a file with kernels, and offloading starts from C files.",
             Quiet::Times => "It asks the clock.",
+            Quiet::Checks => "It asserts something, and computes nothing.",
             Quiet::SetsUp => "It only makes memory or hands it back.",
             Quiet::Macro => "It comes out of a macro or an included file, where no edit can be made.",
             Quiet::Rounds => "Another file of the program changes how numbers are rounded.",

@@ -33,6 +33,8 @@ pub(crate) enum Quiet {
     Times,
     /// It makes, hands back or asks for what a run needs: memory, streams, events, a device's time.
     SetsUp,
+    /// It asserts something, and computes nothing.
+    Checks,
     /// A header that was not found decides all that is in its way.
     Missing,
     /// A macro or an included file brings it, where nothing can be offered.
@@ -61,6 +63,10 @@ pub(crate) fn quiet(view: &FunctionView, id: LoopId) -> Option<Quiet> {
     }
     if sets_up(view.body(), l.term) {
         return Some(Quiet::SetsUp);
+    }
+    let asserts = |t: TermId| view.body().asserted(t).is_some();
+    if straight(view.body(), l.term).into_iter().all(|t| t.is_some_and(asserts)) {
+        return Some(Quiet::Checks);
     }
     if matches!(operations(view, l.term), Some(Amount::Exactly(n)) if n < LEAST_OPERATIONS) {
         return Some(Quiet::Small);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Kernel;
 
-const TAKEN: [&str; 9] = [
+const TAKEN: [&str; 10] = [
     "not defined",
     "defined",
     "platform",
@@ -15,6 +15,7 @@ const TAKEN: [&str; 9] = [
     "either way",
     "not found",
     "found nearby",
+    "template",
     "stand-in",
     "not read",
 ];
@@ -59,10 +60,11 @@ pub struct File {
 pub struct Choice {
     pub name: String,
     /// `platform`: as gcc on x86-64 Linux has it; `compiler`: as the one that was asked says; `either way`: left open, the
-    /// compiler's options decide; `found nearby`: where nobody said to look.
+    /// compiler's options decide; `found nearby`: where nobody said to look; `template`: the file that a build makes
+    /// it of (`value`), with nothing configured.
     #[schemars(extend("enum" = TAKEN))]
     pub taken: String,
-    /// What it was given, or the compiler's name.
+    /// What it was given, the compiler's name, or the template's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }

@@ -303,7 +303,8 @@ fn foreign(e: &Expanded, o: &Obstacle) -> Option<(ObstacleKind, TermId)> {
     let leads = |t: TermId| e.body.path_of(t).is_some_and(|p| p.own == symbol || p.family == symbol);
     let is_call = |t: &TermId| e.caller_of(*t).is_some();
     let path = || e.body.walk(e.body.root).find(|&t| leads(t) && is_call(&t));
-    let given = e.came_with(symbol).filter(is_call).or(Some(o.term).filter(is_call));
+    // a name that several calls bring came with the first of them
+    let given = Some(o.term).filter(is_call).or(e.came_with(symbol).filter(is_call));
     let at = given.or_else(path).unwrap_or(o.term);
     let kind = match e.caller_of(at) {
         Some(function) => ObstacleKind::Call { function, why, name: said },

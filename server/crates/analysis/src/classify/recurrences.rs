@@ -158,6 +158,12 @@ fn scans_of_scalars(
         if updated.get(&s) != Some(&1) || writes.get(&s).is_none_or(|w| w.0 != 1) {
             continue;
         }
+        // what is added depends on what was added so far: `q = x / d[i]; x -= q * d[i];`
+        let added = body.walk(u.statement).filter(|x| !u.occurrences.contains(x));
+        let names: Vec<TermId> = added.filter(|&x| body.as_symbol(x).is_some()).collect();
+        if names.iter().any(|&x| goes_into(body, root, x).contains(&s)) {
+            continue;
+        }
         // what grows by the same in every iteration is known of each beforehand
         let others = body.walk(u.statement).filter(|x| !u.occurrences.contains(x));
         let moves = |x: TermId| match body.op(x) {

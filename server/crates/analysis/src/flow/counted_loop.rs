@@ -31,7 +31,9 @@ pub(crate) fn control(body: &Body, loop_term: TermId, effects: &Effects) -> Resu
     let Some(condition) = parts.condition else {
         return fail(NotCounted::NoCondition, loop_term);
     };
-    let tests = tests_of(body, condition);
+    // `step < 0 ? i >= n : i <= n`, as in programs translated from Fortran
+    let by_sign = arm_of_sign(body, condition);
+    let tests = tests_of(body, by_sign.map_or(condition, |(arm, _)| arm));
     if tests.is_empty() {
         return fail(or_while(NotCounted::Condition), if is_for { condition } else { loop_term });
     }
@@ -104,6 +106,16 @@ pub(crate) fn control(body: &Body, loop_term: TermId, effects: &Effects) -> Resu
         }
         Change::Sum => return fail(or_while(NotCounted::IndexWritten), loop_term),
     };
+    if let Some((_, sign)) = by_sign {
+        // the arm is that of a positive step, which is to be shown or tested as of every step that is a term
+        let fits = match step {
+            Step::Term { term, negated: false } => body.same(term, sign),
+            _ => false,
+        };
+        if !fits || !matches!(test.relation, BinOp::Lt | BinOp::Le) {
+            return fail(or_while(NotCounted::Condition), condition);
+        }
+    }
     if let Step::Const(c) = step {
         let wrong = match test.relation {
             BinOp::Lt | BinOp::Le => c < 0,
@@ -168,6 +180,24 @@ fn hidden_write(body: &Body, loop_term: TermId, index: SymbolId) -> Option<TermI
         return None;
     }
     body.walk(inner).find(|&t| body.written_by_gap(t).contains(&index))
+}
+
+/// Of a condition that asks for the sign of a term first: the arm that is taken where the term is positive, and the term.
+fn arm_of_sign(body: &Body, condition: TermId) -> Option<(TermId, TermId)> {
+    let (Op::Select, &[asked, yes, no]) = (body.op(condition), body.args(condition)) else { return None };
+    let asked = strip_casts(body, asked)?;
+    let (Op::Binary(relation), &[left, right]) = (body.op(asked), body.args(asked)) else { return None };
+    let is_zero = |t: TermId| constant(body, t) == Some(0);
+    let (relation, term) = match (is_zero(left), is_zero(right)) {
+        (false, true) => (*relation, left),
+        (true, false) => (relation.mirrored(), right),
+        _ => return None,
+    };
+    match relation {
+        BinOp::Lt | BinOp::Le => Some((no, term)),
+        BinOp::Gt | BinOp::Ge => Some((yes, term)),
+        _ => None,
+    }
 }
 
 fn tests_of(body: &Body, condition: TermId) -> Vec<Test> {

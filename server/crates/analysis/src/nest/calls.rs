@@ -41,6 +41,12 @@ impl Builder<'_> {
     pub(super) fn visit_call(&mut self, t: TermId) -> Option<Pieces> {
         match self.body.asserted(t) {
             Some(holds) if self.assert(t, holds) => None,
+            Some(holds) if self.effects.writes_in(holds).iter().next().is_none() => {
+                // what it reads is read, and whether it holds is seen while the loop runs
+                self.visit(holds);
+                self.exceptions.push((crate::ConditionKind::Asserted(t), crate::MetBy::RunTimeCheck));
+                None
+            }
             _ => self.visit_called(t),
         }
     }

@@ -20,28 +20,35 @@ impl Dim {
 /// The least and the greatest value of a variable that changes; `Ok(None)`: it does not change, `Err`: they are not known.
 pub type Ends<'a> = &'a dyn Fn(Param) -> Result<Option<(Expr, Expr)>, ()>;
 
+/// Ends that lie at ends of others are followed so far: an index may begin where it is.
+const DEEPEST: u32 = 8;
+
 /// The greatest value of an expression whatever values variables have between two ends.
 pub fn widest(e: &Expr, ends: Ends) -> Option<Expr> {
-    Some(folded(&most(&folded(e), ends, true)?))
+    Some(folded(&most(&folded(e), ends, true, 0)?))
 }
 
 /// The greatest (or least) value, each variable by itself.
-fn most(e: &Expr, ends: Ends, greatest: bool) -> Option<Expr> {
-    let all = |items: &[Expr]| items.iter().map(|i| most(i, ends, greatest)).collect::<Option<Vec<Expr>>>();
+fn most(e: &Expr, ends: Ends, greatest: bool, depth: u32) -> Option<Expr> {
+    if depth > DEEPEST {
+        return None;
+    }
+    let of = |e: &Expr, greatest: bool| most(e, ends, greatest, depth);
+    let all = |items: &[Expr]| items.iter().map(|i| of(i, greatest)).collect::<Option<Vec<Expr>>>();
     Some(match e {
         Expr::Int(_) => e.clone(),
         Expr::Param(p) => match ends(*p).ok()? {
             None => e.clone(),
-            Some((low, high)) => most(if greatest { &high } else { &low }, ends, greatest)?,
+            Some((low, high)) => most(if greatest { &high } else { &low }, ends, greatest, depth + 1)?,
         },
         Expr::Add(items) => Expr::Add(all(items)?),
         Expr::Min(items) => Expr::Min(all(items)?),
         Expr::Max(items) => Expr::Max(all(items)?),
-        Expr::Mul(k, a) => Expr::Mul(*k, Box::new(most(a, ends, greatest == (*k >= 0))?)),
-        Expr::FloorDiv(a, by) => Expr::FloorDiv(Box::new(most(a, ends, greatest)?), *by),
+        Expr::Mul(k, a) => Expr::Mul(*k, Box::new(of(a, greatest == (*k >= 0))?)),
+        Expr::FloorDiv(a, by) => Expr::FloorDiv(Box::new(of(a, greatest)?), *by),
         // the same always, or its sign decides
         Expr::Product(a, b) | Expr::Quotient(a, b) => {
-            let steady = [a, b].iter().all(|x| most(x, ends, greatest).is_some_and(|m| m == ***x));
+            let steady = [a, b].iter().all(|x| of(x, greatest).is_some_and(|m| m == ***x));
             return steady.then(|| e.clone());
         }
         Expr::Select(..) => return None,

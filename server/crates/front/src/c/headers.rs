@@ -48,6 +48,8 @@ pub struct Header {
     name: String,
     is_system: bool,
     is_guess: bool,
+    /// The file that a build makes it of, whose text it has.
+    template: Option<Arc<str>>,
     text: Arc<str>,
     hash: u64,
     read: OnceLock<Read>,
@@ -74,6 +76,7 @@ impl Header {
             name: name.into(),
             is_system,
             is_guess: false,
+            template: None,
             hash: hash((&text, is_system)),
             text,
             read: OnceLock::new(),
@@ -84,6 +87,15 @@ impl Header {
         self.is_guess = true;
         self.hash = hash((self.hash, "guessed"));
         self
+    }
+    /// The same, read from the file that a build makes it of, with nothing configured.
+    pub fn made_of(mut self, file: &str) -> Header {
+        self.template = Some(file.into());
+        self.guessed()
+    }
+    /// The file that a build would make it of, and that was read in its place.
+    pub fn template(&self) -> Option<&Arc<str>> {
+        self.template.as_ref()
     }
     /// Whether it was found where nobody said to look.
     pub fn is_guess(&self) -> bool {

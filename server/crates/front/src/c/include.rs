@@ -189,6 +189,8 @@ impl Walk<'_, '_> {
         self.s.including.is_there = false;
         // What a C++ compiler reads of the system's headers is not C; kernels need none of it.
         let found = found.filter(|h| !self.s.dialect.cpp || !h.is_system());
+        // a project's own `stdint.h` is for compilers that have none
+        let found = found.filter(|h| !h.is_guess() || ask.quoted || !is_standard(&ask.name));
         let Some(header) = found.or_else(|| self.stand_in(ask)) else {
             let by_system = self.header.is_some_and(|h| h.is_system());
             let system = by_system || (!ask.quoted && is_standard(&ask.name));
@@ -202,7 +204,8 @@ impl Walk<'_, '_> {
             return None;
         };
         if header.is_guess() {
-            self.note(ask.name.clone(), Taken::Guessed);
+            let taken = header.template().map_or(Taken::Guessed, |file| Taken::Template(file.clone()));
+            self.note(ask.name.clone(), taken);
         }
         let read = header.read();
         // A guard is the header's own: no other text says whether it is defined, however many are missing.

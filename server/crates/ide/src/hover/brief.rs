@@ -150,8 +150,12 @@ pub(super) fn unknown(view: &FunctionView, id: LoopId, is_told: bool, lines: &mu
             lines.push(format!("- {}", escape(&words::obstacle(view, o).reason)));
         }
     }
+    let before = lines.len();
     thread_map(view, id, lines);
     if is_told {
+        if lines.len() == before {
+            lines.push("- the finding on this loop says why".to_owned());
+        }
         return;
     }
     let remedy = words::remedy_of_unknown(view, id);

@@ -16,7 +16,7 @@ use term::{Op, Space, TermId};
 use text::{Edit, EditSet};
 
 use super::facts::words;
-use super::{launch_words, line, looked_at, said};
+use super::{launch_words, launched, line, looked_at, said};
 use crate::hover::{escape, Hover};
 use crate::words::plural;
 use crate::{Ask, Doc};
@@ -493,12 +493,7 @@ impl Shown<'_> {
             // arguments of a template that nobody wrote
             let is_written = || self.doc.slice(self.doc.text().span()).contains(name);
             let shown = self.item.template().filter(|_| !is_written()).unwrap_or(name);
-            let what = match launched_on(self.doc, shown) {
-                Some(line) => {
-                    format!("the grid and block of its launch on line {line} are not known as numbers")
-                }
-                None => "how it is launched is not known".to_owned(),
-            };
+            let what = launched::in_part(self.doc, &self.item.name, shown);
             return format!(
                 "**Kernel `{shown}`**\n\n- {what} (say it in a comment before it: `// warpwright: launch(grid, block)`)"
             );
@@ -578,36 +573,4 @@ fn mean(sum: u64, count: u64) -> String {
         true => (sum / count.max(1)).to_string(),
         false => format!("{:.1}", sum as f64 / count as f64),
     }
-}
-
-/// The line of the first launch that a document writes of a kernel, in whatever C++ stands around it.
-fn launched_on(doc: &Doc, kernel: &str) -> Option<u32> {
-    let plain = kernel.split('<').next().unwrap_or(kernel);
-    let source = doc.source();
-    let at = source.match_indices("<<<").map(|(at, _)| at).find(|&at| {
-        let mut before = source[..at].trim_end();
-        if before
-            .rsplit('\n')
-            .next()
-            .is_some_and(|line| line.contains("//") || line.trim_start().starts_with('*'))
-        {
-            return false;
-        }
-        // the arguments of a template
-        if before.ends_with('>') {
-            let mut open = 0;
-            let start = before.char_indices().rev().find(|(_, c)| {
-                open += match c {
-                    '>' => 1,
-                    '<' => -1,
-                    _ => 0,
-                };
-                open == 0
-            });
-            before = start.map_or("", |(k, _)| before[..k].trim_end());
-        }
-        let is_other = |c: char| !(c.is_alphanumeric() || c == '_');
-        before.strip_suffix(plain).is_some_and(|rest| rest.chars().next_back().is_none_or(is_other))
-    })?;
-    Some(crate::function_view::line_column(doc, at as u32).line)
 }

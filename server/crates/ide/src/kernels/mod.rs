@@ -11,6 +11,7 @@ mod foreign;
 mod given;
 mod hover;
 mod inputs;
+mod launched;
 mod printed;
 mod proved;
 mod said;

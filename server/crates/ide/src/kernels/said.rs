@@ -209,7 +209,7 @@ pub(crate) fn any_shape(body: &term::Body, a: &AccessFact, any: &AnyShape, with:
 }
 
 /// A block by its extents: `64 by 1` are not any 64 threads.
-fn extents(e: [u32; 3]) -> String {
+pub(super) fn extents(e: [u32; 3]) -> String {
     match e {
         [x, y, 1] => format!("{x} by {y}"),
         [x, y, z] => format!("{x} by {y} by {z}"),

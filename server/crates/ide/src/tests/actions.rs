@@ -283,7 +283,7 @@ fn explain() {
 
             **Unknown whether loop iterations are independent** (loop `i`)
 
-            - `g`, called on line 4, may read or write anything
+            - `g`, called on line 4, may read or write anything: it is not defined in this file
 
             If you know that it does no harm, promise so in a comment before the loop: `// warpwright: assume(pure(g))`.
 

@@ -123,8 +123,8 @@ fn what_is_not_read_is_said_once_for_each_reason() {
     let findings = full(&doc);
     let said: Vec<&str> = findings.diagnostics.iter().map(|d| &*d.message).collect();
     expect_test::expect![[r#"
-        Loops here are not analyzed: this place was not understood (names with `::` are not followed). Nothing is said of them until it is written in a form that can be read. Nor are those on line 7.
-        Loops here are not analyzed: this place was not understood (`f` is a template: what its parameters stand for is not followed). Nothing is said of them until it is written in a form that can be read. Nor are those of 2 more places, the next on line 4."#]].assert_eq(&said.join("\n"));
+        Loops here are not analyzed: this place was not understood (names with `::` are not followed). Nothing is said of them. Nor are those on line 7.
+        Loops here are not analyzed: this place was not understood (`f` is a template: what its parameters stand for is not followed). Nothing is said of them. Nor are those of 2 more places, the next on line 4."#]].assert_eq(&said.join("\n"));
 }
 
 #[test]

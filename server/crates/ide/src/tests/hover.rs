@@ -65,6 +65,8 @@ fn on_an_unknown_loop() {
         "void g(int);\nvoid f(int n) {\n    f$0or (int i = 2; i < n; i++)\n        g(i);\n}\n",
         expect![[r#"
             **Unknown whether loop iterations are independent** (loop `i`)
+
+            - the finding on this loop says why
             => "for (int i = 2; i < n; i++)"
         "#]],
     );

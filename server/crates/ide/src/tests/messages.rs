@@ -115,8 +115,8 @@ fn unknown_call() {
     check(
         "int g(int);\nvoid f(int n, int *a) {\n    for (int i = 0; i < n; i++)\n        a[i] = g(i);\n}\n",
         expect![[r#"
-            3:5 information[unknown-loop] Unknown whether loop iterations are independent: `g`, called on line 4, may read or write anything. If you know that it does no harm, promise so in a comment before the loop: `// warpwright: assume(pure(g))`.
-              4:16 `g`, called on line 4, may read or write anything
+            3:5 information[unknown-loop] Unknown whether loop iterations are independent: `g`, called on line 4, may read or write anything: it is not defined in this file. If you know that it does no harm, promise so in a comment before the loop: `// warpwright: assume(pure(g))`.
+              4:16 `g`, called on line 4, may read or write anything: it is not defined in this file
         "#]],
     );
 }

@@ -123,7 +123,7 @@ pub(super) fn exit_word(view: &FunctionView, obstacle: &Obstacle) -> &'static st
 pub(super) fn not_counted(why: NotCounted, line: u32, keyword: &str) -> ObstacleWords {
     let (reason, remedy) = match why {
         NotCounted::While => (
-            format!("the `{keyword}` loop on line {line} does not count, so its number of iterations is not known beforehand"),
+            format!("how many rounds the `{keyword}` loop on line {line} makes is not known beforehand"),
             "",
         ),
         NotCounted::NoInit => (

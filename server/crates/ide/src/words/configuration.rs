@@ -47,6 +47,7 @@ fn phrase(choice: &Choice) -> Option<String> {
         // nothing is missing without those that are known without their text
         Taken::NotFound if crate::lints::is_known_header(name) => return None,
         Taken::NotFound => format!("`{name}` not found"),
+        Taken::Template(file) => format!("`{name}` as `{file}` has it with nothing configured"),
         Taken::StandIn => format!("`{name}` not found and a text of Warpwright's own in its place"),
         Taken::TooMuch => format!("`{name}` not read, because headers are nested too deeply or too long"),
         Taken::Platform | Taken::Compiler(_) | Taken::EitherWay | Taken::Guessed => return None,

@@ -207,7 +207,14 @@ pub(crate) fn told<'v>(view: &'v FunctionView, id: LoopId) -> Vec<&'v Obstacle> 
     };
     let all = &view.of(id).obstacles;
     let any = all.iter().any(not_read);
-    let mut out: Vec<&Obstacle> = all.iter().filter(|o| !(any && follows(o))).collect();
+    // the same of the same name is told once, where it stands first
+    let names = |o: &Obstacle| {
+        use ObstacleKind::{Call, UnknownCall, UnknownPointer};
+        matches!(o.kind, Call { .. } | UnknownCall(_) | UnknownPointer(_))
+    };
+    let again = |k: usize, o: &Obstacle| names(o) && all.iter().take(k).any(|before| before.kind == o.kind);
+    let kept = all.iter().enumerate().filter(|(k, o)| !(any && follows(o)) && !again(*k, o));
+    let mut out: Vec<&Obstacle> = kept.map(|(_, o)| o).collect();
     out.sort_by_key(|o| (!not_read(o), matches!(o.kind, ObstacleKind::MayAlias(..))));
     out
 }

@@ -214,9 +214,9 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         ObstacleKind::UnknownPointer(symbol) => {
             let name = view.symbol(*symbol);
             let reason = match set_around(view, obstacle.term, *symbol) {
-                Some(at) if at == line => format!("line {line} sets `{name}`, and where it points then is not known"),
-                Some(at) => format!("where `{name}` points on line {line} is not known: line {at} sets it in the loop"),
-                None => format!("it is not known where `{name}` points on line {line}"),
+                Some(at) if at == line => format!("line {line} sets `{name}`, and where it points then is not followed"),
+                Some(at) => format!("where `{name}` points on line {line} is not followed: line {at} sets it in the loop"),
+                None => format!("where `{name}` points on line {line} is not followed"),
             };
             words(
                 "unknown-pointer",
@@ -239,7 +239,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             let (a, b) = (view.object(a), view.object(b));
             words(
                 "may-alias",
-                format!("`{a}` and `{b}` may overlap (line {line}), and a check at run time cannot tell"),
+                format!("`{a}` and `{b}` may overlap (line {line}), and no check at run time is made of it"),
                 // what would help is tried: see `restricts`
                 "",
             )
@@ -501,8 +501,8 @@ fn call(view: &FunctionView, function: &str, why: TroubleKind, name: &str, line:
             "unknown-pointer",
             match name.is_empty() || view.doc.program().body(name).is_some() {
                 true => format!("{who} uses memory through a pointer that is not followed"),
-                // the pointer's own name
-                false => format!("{by}, called on line {line}, uses memory through `{name}`, a pointer that is not followed"),
+                // the pointer's own name, there or in what is called from there
+                false => format!("{by}, called on line {line}, uses memory through a pointer that is not followed (`{name}`, there or in what it calls)"),
             },
             "",
         ),

@@ -14,7 +14,7 @@ use crate::{Ask, Doc, Severity};
 pub(super) const LINT: Lint = Lint {
     code: "missing-header",
     severity: Severity::Warning,
-    summary: "A header was not found, and names that the file uses are declared nowhere.",
+    summary: "A header was not found, and names that the file uses are declared in nothing that was read.",
     page: include_str!("../../../../../../docs/codes/missing-header.md"),
     find: Find::Document(missing_header),
     fixes: &[],
@@ -39,13 +39,14 @@ fn missing_header(ask: &Ask) -> Vec<(Span, Message)> {
     let told: Vec<String> = names.iter().take(TOLD).map(|n| quoted(n)).collect();
     let more = if names.len() > TOLD { " and others" } else { "" };
     let (are, them) = if names.len() == 1 { ("is", "it") } else { ("are", "them") };
+    let not_declared = "declared in nothing that was read";
     let (which, where_) = match headers.len() {
         1 => (format!("`{first}` was not found"), format!("the folder of `{first}`")),
         2 => (format!("`{first}` and another header were not found"), "their folders".to_owned()),
         n => (format!("`{first}` and {} more headers were not found", n - 1), "their folders".to_owned()),
     };
     let message = format!(
-        "{which}, and {}{more} {are} declared nowhere: what uses {them} is not known. Name {where_} in the setting \
+        "{which}, and {}{more} {are} {not_declared}: what uses {them} is not known. Name {where_} in the setting \
          `warpwright.includePaths`, or with `-I`.",
         told.join(", ")
     );

@@ -1,7 +1,7 @@
 //! `not-understood`: a place with loops that the front end could not read, so they are not listed.
 
 use base::Span;
-use front::ItemKind;
+use front::{ItemKind, Taken};
 use term::RejectKind;
 
 use crate::function_view::{in_full, line_column};
@@ -103,9 +103,15 @@ fn add(doc: &Doc, span: Span, reason: &str, found: &mut Vec<(Span, Message)>) {
     let first_line = text.lines().next().unwrap_or("").trim_end();
     let shown = Span::new(span.start as usize, span.start as usize + first_line.len());
     // what the compiler is told, this is to be told, too
-    let remedy = match is_condition(reason) {
-        true => "Name the macros that decide it in the setting `warpwright.defines`, or with `-D`.",
-        false => "Nothing is said of them until it is written in a form that can be read.",
+    let missing = doc.configuration().iter().find(|c| c.taken == Taken::NotFound).map(|c| &*c.name);
+    let remedy = match (is_condition(reason), missing) {
+        (true, Some(header)) => format!(
+            "`{header}` was not found, and may decide it: name its folder in the setting `warpwright.includePaths`, or with `-I`; or \
+             the macros in `warpwright.defines`, or with `-D`."
+        ),
+        (true, None) => "Name the macros that decide it in the setting `warpwright.defines`, or with `-D`.".to_owned(),
+        (false, Some(header)) => format!("Nothing is said of them. `{header}` was not found, and may be what it needs."),
+        (false, None) => "Nothing is said of them.".to_owned(),
     };
     let message =
         format!("Loops here are not analyzed: this place was not understood ({}). {remedy}", in_full(reason));

@@ -1,0 +1,77 @@
+//! What is said of kernels whose launch is not known in full.
+
+use crate::function_view::line_column;
+use crate::words::quoted;
+use crate::Doc;
+
+use super::said::extents;
+
+/// Which part of a launch is known, and which is not. `shown`: the kernel's name as people see it.
+pub(super) fn in_part(doc: &Doc, name: &str, shown: &str) -> String {
+    let given = doc.given(name);
+    // of several launches the one of which most is known
+    let known =
+        |g: &&super::GivenLaunch| usize::from(g.given.block.is_some()) + usize::from(g.given.grid.is_some());
+    let best = given.iter().rev().max_by_key(known).filter(|g| known(g) > 0);
+    let line = |at: u32| line_column(doc, at).line;
+    match best {
+        Some(g) => {
+            let line = line(g.at.start);
+            match (&g.given.grid, &g.given.block) {
+                (None, Some(block)) => format!(
+                    "the launch on line {line} has blocks of {} threads; its grid is not known as a number",
+                    number(*block)
+                ),
+                (Some(grid), None) => format!(
+                    "the launch on line {line} has {} blocks; how many threads a block has is not known as a number",
+                    number(*grid)
+                ),
+                _ => format!("what the launch on line {line} gives {} is not known", quoted(shown)),
+            }
+        }
+        None => match launched_on(doc, shown) {
+            Some(line) => format!("the grid and block of its launch on line {line} are not known as numbers"),
+            None => "how it is launched is not known".to_owned(),
+        },
+    }
+}
+
+/// `256`, `16 by 16`
+fn number(e: [u32; 3]) -> String {
+    match e {
+        [x, 1, 1] => x.to_string(),
+        e => extents(e),
+    }
+}
+
+/// The line of the first launch that a document writes of a kernel, in whatever C++ stands around it.
+fn launched_on(doc: &Doc, kernel: &str) -> Option<u32> {
+    let plain = kernel.split('<').next().unwrap_or(kernel);
+    let source = doc.source();
+    let at = source.match_indices("<<<").map(|(at, _)| at).find(|&at| {
+        let mut before = source[..at].trim_end();
+        if before
+            .rsplit('\n')
+            .next()
+            .is_some_and(|line| line.contains("//") || line.trim_start().starts_with('*'))
+        {
+            return false;
+        }
+        // the arguments of a template
+        if before.ends_with('>') {
+            let mut open = 0;
+            let start = before.char_indices().rev().find(|(_, c)| {
+                open += match c {
+                    '>' => 1,
+                    '<' => -1,
+                    _ => 0,
+                };
+                open == 0
+            });
+            before = start.map_or("", |(k, _)| before[..k].trim_end());
+        }
+        let is_other = |c: char| !(c.is_alphanumeric() || c == '_');
+        before.strip_suffix(plain).is_some_and(|rest| rest.chars().next_back().is_none_or(is_other))
+    })?;
+    Some(line_column(doc, at as u32).line)
+}
