@@ -127,6 +127,24 @@ impl Expr {
             }
         }
     }
+
+    /// By how much it is more than another, where that is a number.
+    pub(crate) fn minus(&self, other: &Expr) -> Option<i128> {
+        let (mut number, mut parts): (i128, Vec<(&Expr, i128)>) = (0, Vec::new());
+        let mut open = vec![(self, 1i128), (other, -1)];
+        while let Some((e, times)) = open.pop() {
+            match e {
+                Expr::Int(v) => number = number.checked_add(v.checked_mul(times)?)?,
+                Expr::Add(items) => open.extend(items.iter().map(|i| (i, times))),
+                Expr::Mul(k, e) => open.push((e, times.checked_mul(*k)?)),
+                e => match parts.iter_mut().find(|p| p.0 == e) {
+                    Some(p) => p.1 = p.1.checked_add(times)?,
+                    None => parts.push((e, times)),
+                },
+            }
+        }
+        parts.iter().all(|p| p.1 == 0).then_some(number)
+    }
 }
 
 impl Pred {

@@ -58,6 +58,9 @@ pub struct RegionArray {
     pub kept: bool,
     /// Whether it is declared in the statements: then the host has none.
     pub own: bool,
+    /// Whether nothing of it is brought before a nest uses it, because the first that names it writes all that it uses: every
+    /// nest that uses it is then among those that are `tested`.
+    pub late: bool,
     /// Of rows that a table shows: what the statements touch, one or several times. Those of the buffer have room for all.
     pub parts: Vec<RegionRows>,
 }

@@ -25,6 +25,8 @@ pub struct BufferPlan {
     pub on_device: bool,
     /// Whether its contents must be on the device before the launch.
     pub copy_in: bool,
+    /// Of a region's array: whether nothing of it is brought before its nests ask for what they use.
+    pub(crate) late: bool,
     /// Whether a region has it for itself: the host has none.
     pub own: bool,
     /// What each thread has of it for itself.
@@ -198,6 +200,7 @@ impl<'a> Builder<'_, 'a> {
                 read: b.read,
                 written: b.written,
                 copy_in: !b.wholly_written,
+                late: false,
                 own: false,
                 each: self.each(b, element_size, positive, &n),
                 // rows come back into memory of their own anyway

@@ -308,6 +308,7 @@ impl<'a> Builder<'_, 'a> {
             let of_others = is_exchanged(b.shown_by(body)) && of_others[usize::from(b.rows.is_some())];
             b.written = array.kept && (array.buffer.written || of_others);
             b.copy_in = !array.buffer.wholly_written;
+            b.late = array.late;
             // whatever fails before all has arrived, the statements run again from what the arrays held
             b.staged = b.written && b.copy_in && b.rows.is_none();
             b.together(&array.parts, strides, positive);
@@ -353,6 +354,8 @@ impl<'a> Builder<'_, 'a> {
                 true => b.part = b.extent.replace(room.clone()),
                 false => b.part.clone_from(&b.extent),
             }
+            let is_none = b.part.as_ref().is_some_and(|(first, last)| is_empty(first, last));
+            b.copy_in &= !(b.late || is_none);
             if b.written {
                 b.staged = true;
             }

@@ -126,7 +126,7 @@ impl<'a> Walk<'a> {
                 let [read, written] = self.read_and_written(s);
                 let holders = Holders::All;
                 let buffer = Buffer { read, written, holders, wholly_written: true, ..first.buffer.clone() };
-                out.push(RegionArray { buffer, kept: false, own: true, parts: Vec::new() });
+                out.push(RegionArray { buffer, kept: false, own: true, late: false, parts: Vec::new() });
                 continue;
             }
             if uses.iter().any(|u| u.buffer.rows.is_some()) {
@@ -161,7 +161,7 @@ impl<'a> Walk<'a> {
                 holders: Holders::All,
                 read,
                 written,
-                wholly_written: covers && self.exchanged.is_empty() || !(read || written),
+                wholly_written: covers && !is_exchanged || !(read || written),
                 extent,
                 written_part,
                 ..first.buffer.clone()
@@ -171,8 +171,13 @@ impl<'a> Walk<'a> {
             let kept = !private.is_some_and(|once| once || buffer.wholly_written);
             let wholly_written = buffer.wholly_written || private == Some(true);
             let buffer = Buffer { wholly_written, ..buffer };
-            let array = RegionArray { buffer, kept, own: false, parts: Vec::new() };
-            out.push(self.as_it_lives(array, lives.get(&s)));
+            let late = !wholly_written && self.begins_late(s, &buffer.extent);
+            let array = RegionArray { buffer, kept, own: false, late, parts: Vec::new() };
+            let array = self.as_it_lives(array, lives.get(&s));
+            if array.late {
+                self.test_all(s);
+            }
+            out.push(array);
         }
         self.add_sure(new);
         out.extend(self.held(statements)?);
@@ -181,7 +186,7 @@ impl<'a> Walk<'a> {
 
     /// An array of which nothing comes back that nobody reads, and nothing is brought that is written there first.
     fn as_it_lives(&mut self, array: RegionArray, life: Option<&Life>) -> RegionArray {
-        let RegionArray { buffer, kept, own, parts } = array;
+        let RegionArray { buffer, kept, own, late, parts } = array;
         let kept = kept && life.is_none_or(|l| l.after);
         let wholly_written = buffer.wholly_written || life.is_some_and(|l| !l.before);
         let s = buffer.symbol;
@@ -191,7 +196,34 @@ impl<'a> Walk<'a> {
             self.tested.retain(|t| t.1 != s);
             buffer.extent = None;
         }
-        RegionArray { buffer, kept, own, parts }
+        RegionArray { buffer, kept, own, late: late && !wholly_written, parts }
+    }
+
+    /// Whether an array is brought to the device only as far as nests turn out to need it: the first nest in the text that names it
+    /// writes all that it uses. `extent`: what all surely use.
+    fn begins_late(&self, s: SymbolId, extent: &Option<(Expr, Expr)>) -> bool {
+        let mut uses = self.uses_of(s);
+        let is_first = uses.next().is_some_and(|b| {
+            b.wholly_written && b.holders != Holders::Each && is_part(b) && extent.is_some()
+        });
+        let grows = || self.exchanged.contains(&s) || self.tested.iter().any(|t| t.1 == s);
+        let is_all = || self.uses_of(s).next().is_some_and(|b| is_same_part(&b.extent, extent));
+        is_first && uses.all(|b| b.holders != Holders::Each && is_part(b)) && (grows() || is_all())
+    }
+
+    /// What nests do with an array, in textual order.
+    fn uses_of(&self, s: SymbolId) -> impl Iterator<Item = &'a Buffer> + '_ {
+        self.nests.iter().flat_map(|n| memory(self.body, &n.1)).filter(move |b| b.symbol == s)
+    }
+
+    /// That every nest which uses an array sees to it that its part is there.
+    fn test_all(&mut self, s: SymbolId) {
+        for (id, offload) in self.nests {
+            let is_used = memory(self.body, offload).any(|b| b.symbol == s);
+            if is_used && !self.tested.contains(&(*id, s)) {
+                self.tested.push((*id, s));
+            }
+        }
     }
 
     /// A part of an exchanged array without elements, where that of another begins.
@@ -240,7 +272,7 @@ impl<'a> Walk<'a> {
                 extent: self.no_part(),
                 ..one.first()?.buffer.clone()
             };
-            Some(RegionArray { buffer: none, kept: true, own: false, parts: Vec::new() })
+            Some(RegionArray { buffer: none, kept: true, own: false, late: false, parts: Vec::new() })
         };
         Ok(held.filter_map(array).collect())
     }
@@ -317,6 +349,11 @@ fn variable_lengths(body: &Body, mut ty: TypeId, out: &mut Vec<TermId>) {
     }
 }
 
+/// Whether a nest says which stretch of an array it uses.
+fn is_part(b: &Buffer) -> bool {
+    b.extent.is_some() && b.rows.is_none() && b.search.is_none()
+}
+
 /// First and last element of several parts together, of each of which has to be made sure that it has elements.
 fn together(parts: &[&(Expr, Expr)], sure: &mut Vec<Surely>) -> (Expr, Expr) {
     if let [one] = parts {
@@ -332,22 +369,28 @@ fn together(parts: &[&(Expr, Expr)], sure: &mut Vec<Surely>) -> (Expr, Expr) {
 
 /// From the least to the greatest of several parts.
 pub(super) fn hull(parts: &[&(Expr, Expr)]) -> (Expr, Expr) {
-    let distinct = |of: Vec<Expr>, several: fn(Vec<Expr>) -> Expr| {
+    // of those that are always a number apart, one counts
+    let outermost = |of: Vec<Expr>, is_last: bool| {
         let mut all: Vec<Expr> = Vec::new();
         for e in of {
-            if !all.contains(&e) {
+            let is_beyond = |a: &Expr, b: &Expr| {
+                a == b || a.minus(b).is_some_and(|d| if is_last { d >= 0 } else { d <= 0 })
+            };
+            if !all.iter().any(|o| is_beyond(o, &e)) {
+                all.retain(|o| !is_beyond(&e, o));
                 all.push(e);
             }
         }
-        match all.len() {
-            1 => all.swap_remove(0),
-            _ => several(all),
+        match (all.len(), is_last) {
+            (1, _) => all.swap_remove(0),
+            (_, true) => Expr::Max(all),
+            (_, false) => Expr::Min(all),
         }
     };
     let last = |e: &&(Expr, Expr)| end(&e.0, &e.1).clone();
     (
-        distinct(parts.iter().map(|e| e.0.clone()).collect(), Expr::Min),
-        distinct(parts.iter().map(last).collect(), Expr::Max),
+        outermost(parts.iter().map(|e| e.0.clone()).collect(), false),
+        outermost(parts.iter().map(last).collect(), true),
     )
 }
 

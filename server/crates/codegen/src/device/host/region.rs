@@ -91,7 +91,7 @@ pub(crate) fn text(
         }
     }
     let mut first = whole.helper_functions();
-    first.extend(whole.reach_function());
+    first.extend(whole.reach_functions());
     first.extend(whole.there_function());
     first.append(&mut whole.row_functions);
     first.extend(launches);
