@@ -5,10 +5,12 @@
 
 mod budget;
 mod ids;
+mod made;
 mod numbers;
 mod span;
 
 pub use budget::{Budget, CancelToken, Effort, Held, Stop};
 pub use ids::{IdVec, IndexId};
+pub use made::{Made, Scalar};
 pub use numbers::gcd;
 pub use span::Span;

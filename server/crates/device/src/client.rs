@@ -3,10 +3,13 @@
 //! A worker that is dead, silent, late or talks nonsense is a value ([`DeviceError`]); it is stopped, and the next
 //! request starts another.
 
+use crate::bundle::Bundle;
 use crate::limits::client::{BANNER_LINES, LOOK, STATUS_GRACE};
 use crate::process::{Heard, Process};
-use crate::protocol::{ErrorKind, Machine, Reply, Report, Request, RunRequest, MAX_LINE, PROTOCOL_VERSION};
-use crate::{CompileOutcome, CompileRequest, DeviceError, ProveOutcome, ProveRequest, UnavailableKind};
+use crate::protocol::{ErrorKind, Machine, Reply, Report, Request, MAX_LINE, PROTOCOL_VERSION};
+use crate::{
+    CompileOutcome, CompileRequest, DeviceError, ProfileOutcome, ProveOutcome, ProveRequest, UnavailableKind,
+};
 use base::CancelToken;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -138,24 +141,31 @@ impl Client {
         }
     }
 
-    /// Runs a kernel once and returns its buffers. `progress` hears what the worker does meanwhile.
-    pub fn verify(
-        &mut self,
-        request: RunRequest,
-        cancel: &CancelToken,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<Report, DeviceError> {
-        self.call(self.limits.request, cancel, progress, |id| Request::Verify { id, request })
-    }
-
-    /// Runs a kernel and measures it.
+    /// Runs what a loop became and measures it. `progress` hears what the worker does meanwhile.
     pub fn profile(
         &mut self,
-        request: RunRequest,
+        bundle: Bundle,
         cancel: &CancelToken,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Report, DeviceError> {
-        self.call(self.limits.request, cancel, progress, |id| Request::Profile { id, request })
+    ) -> Result<ProfileOutcome, DeviceError> {
+        let limit = bundle.limit_ms.map_or(self.limits.request, Duration::from_millis);
+        let limit_ms = Some(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+        let bundle = Box::new(Bundle { limit_ms, ..bundle });
+        match self.call(limit, cancel, progress, |id| Request::Profile { id, bundle })? {
+            Report::Profile(outcome) => {
+                // the kernel may still run, and the worker is about to end for that; after a broken one the context is lost
+                let is_over = match &outcome {
+                    ProfileOutcome::Unavailable(u) => u.kind == UnavailableKind::TimeLimit,
+                    ProfileOutcome::Broken { .. } => true,
+                    ProfileOutcome::Measured(_) => false,
+                };
+                if is_over {
+                    self.stop();
+                }
+                Ok(outcome)
+            }
+            other => Err(self.wrong_report(&other)),
+        }
     }
 
     /// The worker's name and version, as it last said hello.

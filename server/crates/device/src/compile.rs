@@ -177,13 +177,23 @@ pub(crate) fn library_info(library: Option<&Path>) -> Result<LibraryInfo, Unavai
 /// Compiles in this process. Between the compiler's steps (from NVRTC 12.8 on) `cancel` and the request's limit are
 /// asked for; within one step nothing stops it but the end of the process.
 pub fn compile_check(request: &CompileRequest, cancel: &CancelToken) -> CompileOutcome {
-    match compile(request, cancel) {
-        Ok(outcome) => outcome,
-        Err(unavailable) => CompileOutcome::Unavailable(unavailable),
+    compile_image(request, cancel).0
+}
+
+/// Likewise, with what a driver loads.
+pub(crate) fn compile_image(request: &CompileRequest, cancel: &CancelToken) -> (CompileOutcome, Vec<u8>) {
+    let mut image = Vec::new();
+    match compile(request, cancel, &mut image) {
+        Ok(outcome) => (outcome, image),
+        Err(unavailable) => (CompileOutcome::Unavailable(unavailable), image),
     }
 }
 
-fn compile(request: &CompileRequest, cancel: &CancelToken) -> Result<CompileOutcome, Unavailable> {
+fn compile(
+    request: &CompileRequest,
+    cancel: &CancelToken,
+    made: &mut Vec<u8>,
+) -> Result<CompileOutcome, Unavailable> {
     let api = nvrtc::pick(request.library.as_deref(), Some(request.arch))?;
     let real = request.arch.kind == crate::ArchKind::Real;
     let failed = |messages, log| {
@@ -202,8 +212,9 @@ fn compile(request: &CompileRequest, cancel: &CancelToken) -> Result<CompileOutc
     let c_name = CString::new(name.as_str()).unwrap_or_default();
     let limit = request.limit_ms.map(Duration::from_millis);
     let stop = Stop { cancel: cancel.clone(), deadline: limit.and_then(|l| Instant::now().checked_add(l)) };
-    let Raw { code, code_name, log, ptx_bytes, cubin_bytes } =
+    let Raw { code, code_name, log, ptx_bytes, cubin_bytes, image } =
         api.compile(&source, &c_name, &options(request, real)?, &stop);
+    *made = image;
     let messages = log::messages(&log, &name, &request.source);
     let has_error = messages.iter().any(|m| m.severity == Severity::Error);
     match code {

@@ -87,7 +87,7 @@ fn ask_driver() -> Gpus {
     gpus
 }
 
-fn describe(ordinal: c_int) -> Result<Gpu, cudarc::driver::DriverError> {
+pub(crate) fn describe(ordinal: c_int) -> Result<Gpu, cudarc::driver::DriverError> {
     let (mut device, mut name, mut bytes) = (0, [0 as std::ffi::c_char; 256], 0usize);
     use sys::CUdevice_attribute_enum as A;
     // SAFETY: `cuInit` succeeded; the name's buffer has the length that is passed, and one more byte stays zero.

@@ -34,6 +34,8 @@ pub enum UnavailableKind {
     Cancelled,
     /// The worker could not be started, died, or spoke another protocol.
     Worker,
+    /// There is no GPU where the worker runs, or it cannot be used.
+    NoGpu,
 }
 
 impl Unavailable {
@@ -50,6 +52,14 @@ impl Unavailable {
             UnavailableKind::TimeLimit,
             format!("The compiler ran longer than {} s and was stopped.", seconds(limit_ms)),
             "Reduce the unrolling in the kernel or raise warpwright.compileTimeLimit.",
+        )
+    }
+
+    pub(crate) fn run_limit(limit_ms: u64) -> Unavailable {
+        Unavailable::new(
+            UnavailableKind::TimeLimit,
+            format!("The run took longer than {} s and was stopped.", seconds(limit_ms)),
+            "Give smaller sizes (-s n=…), or look for a kernel that does not end.",
         )
     }
 

@@ -6,24 +6,30 @@
 //! (`ssh HOST warpwright worker`, `srun … warpwright worker`: any argument vector). A machine without CUDA gets
 //! [`Unavailable`] with the next step in it, and nothing else changes.
 //!
-//! Deliberately absent: diagnostics, loops, terms, LSP, sockets. Launching kernels comes with the profile issue; the
-//! protocol already carries its requests, and the worker answers them with `not_supported`.
+//! What a loop became is run there as a [`bundle`]: plain data, too.
+//!
+//! Deliberately absent: diagnostics, loops, terms, LSP, sockets.
 
 mod arch;
+pub mod bundle;
 mod client;
 mod compile;
 mod driver;
 mod error;
 pub mod found;
+mod gpu;
 mod library;
 mod limits;
 mod log;
+mod measure;
 mod native;
 mod nvrtc;
+mod original;
 mod process;
 mod program;
 pub mod protocol;
 mod prove;
+mod same;
 pub mod worker;
 
 pub use arch::{Arch, ArchError, ArchKind};
@@ -35,9 +41,12 @@ pub use compile::{
 pub use driver::{gpus, Gpu, Gpus};
 pub use error::{DeviceError, Unavailable, UnavailableKind};
 pub use library::ENV_NVRTC;
+pub use measure::{profile, CopyTimes, KernelTimes, Measured, ProfileOutcome};
 pub use native::{
     native_compiler, NativeCompiler, NativePart, NativeProgram, NativeRuns, NativeTrial, NATIVE_THREADS,
 };
 pub use nvrtc::LibraryInfo;
+pub use original::CpuTimes;
 pub use program::{run_steps, Stepped};
 pub use prove::{prove, ProveOutcome, ProveRequest, ENV_Z3};
+pub use same::Check;

@@ -21,6 +21,25 @@ pub(crate) mod found {
     pub(crate) const MAX_LINKS: usize = 40;
 }
 
+/// Of `measure`.
+pub(crate) mod measure {
+    use std::time::Duration;
+
+    /// Runs before any is timed, and timed ones: fewer are no median, more change none.
+    pub(crate) const WARM_UP: usize = 2;
+    pub(crate) const LEAST_RUNS: usize = 7;
+    pub(crate) const MOST_RUNS: usize = 50;
+    /// It stands still when the middle half of the runs lies within this part of the median.
+    pub(crate) const STEADY: f64 = 0.02;
+    /// No further run begins after this.
+    pub(crate) const TIMING: Duration = Duration::from_secs(20);
+    /// Of the copy by which a device's memory is measured: far more than caches hold.
+    pub(crate) const BANDWIDTH_BYTES: u64 = 512 << 20;
+    pub(crate) const BANDWIDTH_TIMES: usize = 6;
+    /// Of one copy that is wanted as it is.
+    pub(crate) const WANTED_BYTES: usize = 1 << 20;
+}
+
 /// Of `native`.
 pub(crate) mod native {
     use std::time::Duration;
@@ -28,6 +47,17 @@ pub(crate) mod native {
     /// Time for one compilation, and for one run.
     pub(crate) const COMPILE: Duration = Duration::from_secs(60);
     pub(crate) const RUN: Duration = Duration::from_secs(20);
+}
+
+/// Of `original`.
+pub(crate) mod original {
+    use std::time::Duration;
+
+    /// Runs of the original at most, and the time after which none begins.
+    pub(crate) const RUNS: u32 = 7;
+    pub(crate) const TIMED_NS: u64 = 5_000_000_000;
+    /// With its inputs read and its memory written.
+    pub(crate) const WHOLE: Duration = Duration::from_secs(90);
 }
 
 /// Of `process`.

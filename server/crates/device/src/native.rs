@@ -94,7 +94,7 @@ fn run(argv: &[String], limit: Duration) -> Result<String, String> {
     run_by(NATIVE_THREADS, argv, limit)
 }
 
-fn run_by(threads: u32, argv: &[String], limit: Duration) -> Result<String, String> {
+pub(crate) fn run_by(threads: u32, argv: &[String], limit: Duration) -> Result<String, String> {
     let mut child = Process::start(
         argv,
         &[("LC_ALL".to_owned(), "C".to_owned()), ("OMP_NUM_THREADS".to_owned(), threads.to_string())],

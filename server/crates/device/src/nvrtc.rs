@@ -43,7 +43,9 @@ pub(crate) struct Api {
     compile: unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int,
     destroy: unsafe extern "C" fn(*mut Program) -> c_int,
     ptx_size: unsafe extern "C" fn(Program, *mut usize) -> c_int,
+    ptx: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
     cubin_size: unsafe extern "C" fn(Program, *mut usize) -> c_int,
+    cubin: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
     log_size: unsafe extern "C" fn(Program, *mut usize) -> c_int,
     log: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
     error_string: unsafe extern "C" fn(c_int) -> *const c_char,
@@ -68,6 +70,8 @@ pub(crate) struct Raw {
     pub log: String,
     pub ptx_bytes: u64,
     pub cubin_bytes: u64,
+    /// Machine code where there is some, else PTX with the zero behind it.
+    pub image: Vec<u8>,
 }
 
 /// Asked by NVRTC between its steps.
@@ -192,7 +196,9 @@ impl Api {
                 compile: get(library, "nvrtcCompileProgram")?,
                 destroy: get(library, "nvrtcDestroyProgram")?,
                 ptx_size: get(library, "nvrtcGetPTXSize")?,
+                ptx: get(library, "nvrtcGetPTX")?,
                 cubin_size: get(library, "nvrtcGetCUBINSize")?,
+                cubin: get(library, "nvrtcGetCUBIN")?,
                 log_size: get(library, "nvrtcGetProgramLogSize")?,
                 log: get(library, "nvrtcGetProgramLog")?,
                 error_string: get(library, "nvrtcGetErrorString")?,
@@ -214,7 +220,7 @@ impl Api {
         unsafe {
             let null = std::ptr::null();
             let mut code = (self.create)(&mut program, source.as_ptr(), name.as_ptr(), 0, null, null);
-            let (mut log, mut ptx, mut cubin) = (String::new(), 0usize, 0usize);
+            let (mut log, mut ptx, mut cubin, mut image) = (String::new(), 0usize, 0usize, Vec::new());
             if code == code::SUCCESS {
                 if let Some(set_flow) = self.set_flow {
                     set_flow(program, asked, std::ptr::from_ref(stop) as *mut c_void);
@@ -224,13 +230,16 @@ impl Api {
                 if code == code::SUCCESS {
                     (self.ptx_size)(program, &mut ptx);
                     (self.cubin_size)(program, &mut cubin);
+                    let (read, size) = if cubin > 0 { (self.cubin, cubin) } else { (self.ptx, ptx) };
+                    image = vec![0u8; size + 1];
+                    code = read(program, image.as_mut_ptr().cast());
                 }
                 (self.destroy)(&mut program);
             }
             let words = (self.error_string)(code);
             let code_name =
                 if words.is_null() { String::new() } else { CStr::from_ptr(words).to_string_lossy().into() };
-            Raw { code, code_name, log, ptx_bytes: ptx as u64, cubin_bytes: cubin as u64 }
+            Raw { code, code_name, log, ptx_bytes: ptx as u64, cubin_bytes: cubin as u64, image }
         }
     }
 

@@ -1,8 +1,8 @@
 //! What the server and a worker say to each other: one JSON object a line, on the worker's standard input and output.
 //!
 //! ```text
-//! → {"type":"hello","id":1,"protocol":1,"client":"warpwright 0.1.0"}
-//! ← {"type":"hello","id":1,"protocol":1,"worker":"warpwright 0.1.0","capabilities":["compile","machine","prove"]}
+//! → {"type":"hello","id":1,"protocol":2,"client":"warpwright 0.1.0"}
+//! ← {"type":"hello","id":1,"protocol":2,"worker":"warpwright 0.1.0","capabilities":["compile","machine","profile","prove"]}
 //! → {"type":"compile","id":2,"request":{"source":"…","name":"k.cu","arch":"sm_90"}}
 //! ← {"type":"report","id":2,"report":{"of":"compile","outcome":"compiled",…}}
 //! ```
@@ -11,12 +11,16 @@
 //! where the meaning of an old field does. The transport is whatever carries the two streams: a local process, `ssh`,
 //! `srun`, a container.
 
-use crate::{CompileOutcome, CompileRequest, Gpus, LibraryInfo, ProveOutcome, ProveRequest, Unavailable};
+use crate::bundle::Bundle;
+use crate::{
+    CompileOutcome, CompileRequest, Gpus, LibraryInfo, ProfileOutcome, ProveOutcome, ProveRequest,
+    Unavailable,
+};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The version of what is described here.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// The longest line in bytes that either side reads.
 pub const MAX_LINE: usize = 64 << 20;
@@ -61,19 +65,12 @@ pub enum Request {
         /// What.
         request: ProveRequest,
     },
-    /// Run a kernel and return the buffers, to be compared with the original's.
-    Verify {
-        /// Number of the request.
-        id: u64,
-        /// What and how.
-        request: RunRequest,
-    },
-    /// Run a kernel several times and measure it.
+    /// Run what a loop became, measure it and compare.
     Profile {
         /// Number of the request.
         id: u64,
-        /// What and how.
-        request: RunRequest,
+        /// What.
+        bundle: Box<Bundle>,
     },
     /// The answer to this request is no longer wanted. The request itself is answered with an error of kind
     /// `cancelled` as soon as the work on it has stopped, unless its report is already under way; this message has
@@ -92,57 +89,10 @@ impl Request {
             | Request::Machine { id, .. }
             | Request::Compile { id, .. }
             | Request::Prove { id, .. }
-            | Request::Verify { id, .. }
             | Request::Profile { id, .. }
             | Request::Cancel { id } => *id,
         }
     }
-}
-
-/// One launch of one kernel on given data.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct RunRequest {
-    /// The source that holds the kernel.
-    pub compile: CompileRequest,
-    /// The kernel's name in the compiled code.
-    pub kernel: String,
-    /// Blocks in x, y, z.
-    pub grid: [u32; 3],
-    /// Threads a block in x, y, z.
-    pub block: [u32; 3],
-    /// Dynamically allocated shared memory, bytes a block.
-    #[serde(default)]
-    pub shared_bytes: u32,
-    /// In the order of the kernel's parameters.
-    pub arguments: Vec<Argument>,
-    /// How often it is launched.
-    #[serde(default = "one")]
-    pub repetitions: u32,
-}
-
-fn one() -> u32 {
-    1
-}
-
-/// An argument of a kernel.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Argument {
-    /// Passed by value: its bytes, little-endian, in hexadecimal.
-    Value {
-        /// Two digits a byte.
-        hex: String,
-    },
-    /// A buffer in the GPU's memory.
-    Buffer {
-        /// Size in bytes.
-        bytes: u64,
-        /// What it holds at first, as in `Value`; repeated until the buffer is full.
-        fill: String,
-        /// Whether its bytes are wanted back.
-        #[serde(default)]
-        read_back: bool,
-    },
 }
 
 /// From the worker.
@@ -224,16 +174,8 @@ pub enum Report {
     Machine(Machine),
     /// Of `prove`.
     Prove(ProveOutcome),
-    /// Of `verify`.
-    Verify {
-        /// The bytes of each buffer that was wanted back, in hexadecimal, in the order of the arguments.
-        buffers: Vec<String>,
-    },
     /// Of `profile`.
-    Profile {
-        /// Time of each launch in nanoseconds.
-        kernel_ns: Vec<u64>,
-    },
+    Profile(ProfileOutcome),
 }
 
 /// What a worker finds where it runs.

@@ -5,9 +5,12 @@
 //! ([`ServeEnd::Stuck`]); whoever started it starts the next. At the end of the input the requests already read are
 //! done, each within its limit, so that a worker whose client has gone away does not linger.
 
+use crate::bundle::Bundle;
 use crate::limits::worker::{DEFAULT_LIMIT, GRACE, JOB_STACK};
 use crate::protocol::{ErrorKind, Machine, Reply, Report, Request, MAX_LINE, PROTOCOL_VERSION};
-use crate::{compile_check, CompileOutcome, CompileRequest, ProveOutcome, ProveRequest, Unavailable};
+use crate::{
+    compile_check, CompileOutcome, CompileRequest, ProfileOutcome, ProveOutcome, ProveRequest, Unavailable,
+};
 use base::CancelToken;
 use std::collections::VecDeque;
 use std::io::{BufRead, Write};
@@ -31,6 +34,7 @@ enum Job {
     Compile(Box<CompileRequest>),
     Machine(Option<PathBuf>),
     Prove(Box<ProveRequest>),
+    Profile(Box<Bundle>),
 }
 
 impl Job {
@@ -38,6 +42,7 @@ impl Job {
         match self {
             Job::Compile(request) => request.limit_ms,
             Job::Prove(request) => request.limit_ms,
+            Job::Profile(bundle) => bundle.limit_ms,
             Job::Machine(_) => None,
         }
     }
@@ -46,6 +51,7 @@ impl Job {
     fn late(&self, limit_ms: u64) -> Report {
         match self {
             Job::Prove(_) => Report::Prove(ProveOutcome::Unavailable(Unavailable::undecided(limit_ms))),
+            Job::Profile(_) => Report::Profile(ProfileOutcome::Unavailable(Unavailable::run_limit(limit_ms))),
             _ => Report::Compile(CompileOutcome::Unavailable(Unavailable::time_limit(limit_ms))),
         }
     }
@@ -55,6 +61,7 @@ enum Event {
     Line(Result<String, String>),
     End,
     Done(u64, Result<Report, String>),
+    Progress(u64, String),
 }
 
 struct Running {
@@ -153,6 +160,7 @@ impl<W: Write> Server<W> {
                 Ok(Event::Line(Err(problem))) => self.error(None, ErrorKind::Malformed, problem)?,
                 Ok(Event::End) | Err(RecvTimeoutError::Disconnected) => ended = true,
                 Ok(Event::Done(id, result)) => self.done(id, result)?,
+                Ok(Event::Progress(id, text)) => self.send(&Reply::Progress { id, text, steps: None })?,
                 Err(RecvTimeoutError::Timeout) => {
                     if let Some(Running { id, late, cancelled, .. }) = self.running.take() {
                         if cancelled {
@@ -179,7 +187,9 @@ impl<W: Write> Server<W> {
         match request {
             Request::Hello { id, protocol, memory_bytes, .. } => {
                 if protocol != PROTOCOL_VERSION {
-                    let message = format!("This worker speaks protocol {PROTOCOL_VERSION}, not {protocol}.");
+                    let message = format!(
+                        "This worker speaks protocol {PROTOCOL_VERSION}, not {protocol}. Install the same version of warpwright on both machines."
+                    );
                     return self.error(Some(id), ErrorKind::Protocol, message);
                 }
                 if let Some(bytes) = memory_bytes {
@@ -193,7 +203,7 @@ impl<W: Write> Server<W> {
                     id,
                     protocol: PROTOCOL_VERSION,
                     worker: concat!("warpwright ", env!("CARGO_PKG_VERSION")).to_owned(),
-                    capabilities: ["compile", "machine", "prove"].map(str::to_owned).into(),
+                    capabilities: ["compile", "machine", "profile", "prove"].map(str::to_owned).into(),
                 })
             }
             Request::Cancel { id } => self.cancel(id),
@@ -205,16 +215,13 @@ impl<W: Write> Server<W> {
             Request::Machine { id, library } => self.enqueue(id, Job::Machine(library)),
             Request::Compile { id, request } => self.enqueue(id, Job::Compile(Box::new(request))),
             Request::Prove { id, request } => self.enqueue(id, Job::Prove(Box::new(request))),
-            Request::Verify { id, .. } | Request::Profile { id, .. } => {
-                let reason = "it does not launch kernels on a GPU yet. Use the simulator (--on simulator).";
-                self.send(&Reply::NotSupported { id, reason: reason.to_owned() })
-            }
+            Request::Profile { id, bundle } => self.enqueue(id, Job::Profile(bundle)),
         }
     }
 
     /// A line that is no request of this version: a newer kind of request is told apart from garbage.
     fn not_understood(&mut self, line: &str, error: &serde_json::Error) -> std::io::Result<()> {
-        const KNOWN: [&str; 7] = ["hello", "machine", "compile", "prove", "verify", "profile", "cancel"];
+        const KNOWN: [&str; 6] = ["hello", "machine", "compile", "prove", "profile", "cancel"];
         let value: Option<serde_json::Value> = serde_json::from_str(line).ok();
         let id = value.as_ref().and_then(|v| v.get("id")).and_then(serde_json::Value::as_u64);
         let kind = value.as_ref().and_then(|v| v.get("type")).and_then(serde_json::Value::as_str);
@@ -258,10 +265,12 @@ impl<W: Write> Server<W> {
         let cancel = CancelToken::new();
         let (events, job_cancel) = (self.events.clone(), cancel.clone());
         let work = move || {
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(job, &job_cancel)));
+            // nobody listens only when the process ends
+            let tell = |text: &str| drop(events.send(Event::Progress(id, text.to_owned())));
+            let result =
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(job, &job_cancel, &tell)));
             let result =
                 result.map_err(|_| "The worker failed on this request. Please report it.".to_owned());
-            // nobody listens only when the process ends
             let _ = events.send(Event::Done(id, result));
         };
         match std::thread::Builder::new().stack_size(JOB_STACK).spawn(work) {
@@ -295,7 +304,7 @@ impl<W: Write> Server<W> {
     }
 }
 
-fn run(job: Job, cancel: &CancelToken) -> Report {
+fn run(job: Job, cancel: &CancelToken, tell: &dyn Fn(&str)) -> Report {
     match job {
         Job::Compile(request) => {
             let limit_ms = request.limit_ms.unwrap_or(DEFAULT_LIMIT.as_millis() as u64);
@@ -306,6 +315,7 @@ fn run(job: Job, cancel: &CancelToken) -> Report {
             let limit_ms = request.limit_ms.unwrap_or(DEFAULT_LIMIT.as_millis() as u64);
             Report::Prove(crate::prove(&ProveRequest { limit_ms: Some(limit_ms), ..*request }, cancel))
         }
+        Job::Profile(bundle) => Report::Profile(crate::profile(&bundle, cancel, tell)),
         Job::Machine(library) => {
             let (nvrtc, nvrtc_reason) = match crate::compile::library_info(library.as_deref()) {
                 Ok(info) => (Some(info), None),

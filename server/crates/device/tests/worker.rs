@@ -4,12 +4,12 @@ mod common;
 
 use base::CancelToken;
 use common::{client, script, WORKER};
-use device::protocol::{Reply, Request, RunRequest};
+use device::protocol::Reply;
 use device::{Arch, Client, CompileOutcome, CompileRequest, DeviceError, Limits, WorkerCommand};
 use std::io::Cursor;
 use std::time::{Duration, Instant};
 
-const HELLO: &str = r#"echo '{"type":"hello","id":1,"protocol":1,"worker":"script","capabilities":[]}'"#;
+const HELLO: &str = r#"echo '{"type":"hello","id":1,"protocol":2,"worker":"script","capabilities":[]}'"#;
 
 fn short() -> Limits {
     Limits {
@@ -49,20 +49,12 @@ fn show(replies: &[Reply]) -> String {
 
 #[test]
 fn the_conversation() {
-    let run = RunRequest {
-        compile: request(),
-        kernel: "saxpy".into(),
-        grid: [1, 1, 1],
-        block: [32, 1, 1],
-        shared_bytes: 0,
-        arguments: Vec::new(),
-        repetitions: 1,
-    };
-    let profile = serde_json::to_string(&Request::Profile { id: 7, request: run }).expect("data");
+    let bundle = r#"{"name":"k","source":"","host":[],"steps":[{"do":"free","memory":0}]}"#;
+    let profile = format!(r#"{{"type":"profile","id":7,"bundle":{bundle}}}"#);
     let lines = [
         r#"{"type":"machine","id":1,"library":"/nowhere"}"#,
         r#"{"type":"hello","id":2,"protocol":99}"#,
-        r#"{"type":"hello","id":3,"protocol":1,"a field of the future":true}"#,
+        r#"{"type":"hello","id":3,"protocol":2,"a field of the future":true}"#,
         "",
         "}{ garbage",
         r#"{"type":"compile","id":4,"request":{"source":"x"}}"#,
@@ -74,17 +66,17 @@ fn the_conversation() {
     let replies = talk(&lines.join("\n"));
     expect_test::expect![[r#"
         Some(1) Protocol: The first request must be hello.
-        Some(2) Protocol: This worker speaks protocol 1, not 99.
-        3 hello 1
+        Some(2) Protocol: This worker speaks protocol 2, not 99. Install the same version of warpwright on both machines.
+        3 hello 2
         None Malformed: The line is not a request: expected value at line 1 column 1.
         Some(4) Malformed: The line is not a request: missing field `name`.
         5 not supported: it does not know the request "teleport". Install a newer warpwright there.
-        7 not supported: it does not launch kernels on a GPU yet. Use the simulator (--on simulator).
-        6 report"#]]
+        6 report
+        7 report"#]]
     .assert_eq(&show(&sorted(replies)));
 }
 
-/// The report of 6 comes when it is done: put it last.
+/// Reports come when they are done: put them last.
 fn sorted(mut replies: Vec<Reply>) -> Vec<Reply> {
     replies.sort_by_key(|r| matches!(r, Reply::Report { .. }));
     replies
@@ -94,7 +86,7 @@ fn sorted(mut replies: Vec<Reply>) -> Vec<Reply> {
 fn not_utf8_is_answered() {
     let mut output = Vec::new();
     device::worker::serve(
-        Cursor::new(b"\xff\xfe\n{\"type\":\"hello\",\"id\":1,\"protocol\":1}\n".to_vec()),
+        Cursor::new(b"\xff\xfe\n{\"type\":\"hello\",\"id\":1,\"protocol\":2}\n".to_vec()),
         &mut output,
     );
     let output = String::from_utf8(output).expect("UTF-8");
@@ -106,23 +98,12 @@ fn not_utf8_is_answered() {
 fn a_machine_is_described() {
     let mut client = client(Limits::default());
     assert!(client.worker().starts_with("warpwright "));
-    assert_eq!(client.capabilities(), ["compile", "machine", "prove"]);
+    assert_eq!(client.capabilities(), ["compile", "machine", "profile", "prove"]);
     let machine = machine(&mut client).expect("answers");
     assert!(!machine.host.is_empty());
     assert!(machine.nvrtc.is_none());
     assert!(machine.nvrtc_reason.is_some_and(|r| r.reason.contains("/nowhere")));
     assert_eq!(machine.gpus.list.is_empty(), machine.gpus.reason.is_some());
-    let run = RunRequest {
-        compile: request(),
-        kernel: "k".into(),
-        grid: [1; 3],
-        block: [1; 3],
-        shared_bytes: 0,
-        arguments: Vec::new(),
-        repetitions: 1,
-    };
-    let error = client.profile(run, &CancelToken::new(), &mut |_| {}).expect_err("not yet");
-    assert!(matches!(error, DeviceError::NotSupported { .. }), "{error}");
 }
 
 #[test]
@@ -276,7 +257,7 @@ fn garbage_is_refused_and_banners_are_not() {
 
     let old = r#"read hello; echo '{"type":"hello","id":1,"protocol":9}'; sleep 60"#;
     let error = Client::spawn(script(old), short()).err().expect("another version");
-    assert_eq!(error, DeviceError::Version { ours: 1, theirs: 9 });
+    assert_eq!(error, DeviceError::Version { ours: 2, theirs: 9 });
     assert!(error.to_string().contains("Install the same version"));
 }
 
@@ -291,6 +272,6 @@ fn a_closed_output_ends_the_worker() {
             Ok(())
         }
     }
-    let input = Cursor::new(b"{\"type\":\"hello\",\"id\":1,\"protocol\":1}\n".to_vec());
+    let input = Cursor::new(b"{\"type\":\"hello\",\"id\":1,\"protocol\":2}\n".to_vec());
     assert_eq!(device::worker::serve(input, Closed), device::worker::ServeEnd::Output);
 }
