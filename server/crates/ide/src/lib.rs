@@ -93,10 +93,11 @@ pub use rules::{
     RulePage, RuleProver, RuleSet, RuleSeverity, RuleTarget, RuleTrust, RulesApplied,
 };
 pub use settings::{Level, Settings};
-pub use simulate::shim as cpu_runtime;
+pub use simulate::{shim as cpu_runtime, ElementKind};
 pub use transform::{transform, transformations, Listed, Transformed};
 pub use verify::{
-    all_transferred, given_names, verify, At, Copies, Counted, Natively, Outcome, Transferred, Trial,
+    all_transferred, given_names, record, returned, verify, At, Copies, Counted, Holds, HostPiece, HostStep,
+    KernelArgument, Natively, OriginalArgument, OriginalText, Outcome, Recorded, Spot, Transferred, Trial,
     Verifier, VerifyCase, VerifyOptions, VerifyReport,
 };
 pub use views::{

@@ -255,6 +255,24 @@ pub(crate) mod verify_native {
     pub(crate) const MAX_BYTES: usize = 8 << 20;
 }
 
+/// Of `verify::record`.
+pub(crate) mod verify_record {
+    /// Steps of the host's part of a function, its kernels left out.
+    pub(crate) const STEPS: u64 = 50_000_000;
+    /// The largest array of the device where nobody gives sizes.
+    pub(crate) const ARRAY_BYTES: u64 = 64 << 20;
+    /// Of an array that the host goes through itself.
+    pub(crate) const MADE_BYTES: u64 = 64 << 20;
+    /// Memory that the host's part makes is there up to so many bytes; of more only the address.
+    pub(crate) const SMALL: u64 = 64 << 10;
+    /// What a run tells: calls of the run time, pieces of memory without contents, bytes that go to the device from variables of
+    /// the host, and those that come back.
+    pub(crate) const TOLD: usize = 40_000;
+    pub(crate) const HOLLOW: usize = 256;
+    pub(crate) const SAVED: usize = 1 << 20;
+    pub(crate) const ANSWERS: usize = 8 << 20;
+}
+
 /// Of `words::mapping`.
 pub(crate) mod words_mapping {
     /// Accesses named in one line at most.

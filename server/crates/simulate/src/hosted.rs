@@ -40,7 +40,30 @@ pub fn run_hosted(
     schedule: &Schedule,
     budget: &Budget,
 ) -> Result<(Option<Outcome>, Vec<Launched>), Fault> {
-    run(program, (function, args), heap, schedule, budget, None)
+    run(program, (function, args), heap, schedule, budget, Who::default())
+}
+
+/// A launch that somebody only wants to know of.
+#[derive(Clone, Debug)]
+pub struct Skipped {
+    pub kernel: Arc<str>,
+    pub launch: Launch,
+    /// Its arguments, with what the parameters are.
+    pub args: Vec<(ParamKind, Value)>,
+}
+
+/// Runs the host alone: launches are told, in their order, and do not happen.
+pub fn run_skipping(
+    program: &Program<'_>,
+    function: &str,
+    args: &[Value],
+    heap: &mut Heap,
+    budget: &Budget,
+    skipped: &mut dyn FnMut(&Heap, Skipped),
+) -> Result<Outcome, Fault> {
+    let who = Who { skipped: Some(skipped), ..Who::default() };
+    let (outcome, _) = run(program, (function, args), heap, &Schedule::seeded(0), budget, who)?;
+    outcome.ok_or_else(|| Fault::bad_call("a launch ended the run"))
 }
 
 /// Likewise, and tells a ledger what the sides do to memory of which they have copies.
@@ -53,7 +76,18 @@ pub fn run_told(
     budget: &Budget,
     ledger: &mut Ledger,
 ) -> Result<(Option<Outcome>, Vec<Launched>), Fault> {
-    run(program, (function, args), heap, schedule, budget, Some(ledger))
+    let who = Who { ledger: Some(ledger), ..Who::default() };
+    run(program, (function, args), heap, schedule, budget, who)
+}
+
+/// Hears of launches that do not happen.
+type Skip<'w> = &'w mut dyn FnMut(&Heap, Skipped);
+
+/// Who is told of what happens.
+#[derive(Default)]
+struct Who<'w> {
+    ledger: Option<&'w mut Ledger>,
+    skipped: Option<Skip<'w>>,
 }
 
 fn run(
@@ -62,7 +96,7 @@ fn run(
     heap: &mut Heap,
     schedule: &Schedule,
     budget: &Budget,
-    mut ledger: Option<&mut Ledger>,
+    mut who: Who<'_>,
 ) -> Result<(Option<Outcome>, Vec<Launched>), Fault> {
     let code = compile(program, function, &Options::default())?;
     let regs = arguments(&code, 0, args)?;
@@ -73,7 +107,7 @@ fn run(
     let mut launched: Vec<Launched> = Vec::new();
     let mut steps = 0;
     let mut fuel = 0;
-    if let Some(ledger) = &mut ledger {
+    if let Some(ledger) = &mut who.ledger {
         ledger.enter(&code, false);
     }
     let end = loop {
@@ -84,7 +118,7 @@ fn run(
             }
         }
         let before = fuel;
-        let told = &mut Told(ledger.as_deref_mut());
+        let told = &mut Told(who.ledger.as_deref_mut());
         let stop = thread.run(&mut world, &mut heap.mem, told, &mut fuel);
         steps += before - fuel;
         match stop {
@@ -92,6 +126,13 @@ fn run(
             Stop::Turn => {}
             Stop::Fault(f) => break Err(f),
             Stop::Launch { f, config, args, .. } => {
+                if let Some(skipped) = &mut who.skipped {
+                    match skip(&code, f, config, &args) {
+                        Ok(told) => skipped(heap, told),
+                        Err(f) => break Err(f),
+                    }
+                    continue;
+                }
                 if let Some((0, noted)) = heap.failing {
                     heap.failing = None;
                     match heap.write(noted, 0, &[1i32]) {
@@ -107,7 +148,7 @@ fn run(
                     Err(f) => break Err(f),
                 };
                 let runs = heap.mem.run_on(Sides::DEVICE);
-                let told = ledger.as_deref_mut();
+                let told = who.ledger.as_deref_mut();
                 let ran = grid((kernel, told), config, &args, heap, &schedule, budget);
                 heap.mem.run_on(runs);
                 match ran {
@@ -162,33 +203,42 @@ fn grid(
     budget: &Budget,
 ) -> Result<Launched, Fault> {
     let entry = kernel.funcs.first().ok_or_else(|| Fault::bad_call("no such kernel"))?;
-    let mut args = Vec::with_capacity(regs.len());
-    for (kind, &r) in entry.params.iter().zip(regs) {
-        args.push(match kind {
-            ParamKind::Int(k) if k.signed() => Value::Int(r as i64 as i128),
-            ParamKind::Int(_) => Value::Int(r as i128),
-            ParamKind::F32 => Value::F32(f32::from_bits(r as u32)),
-            ParamKind::F64 => Value::F64(f64::from_bits(r)),
-            ParamKind::Pointer | ParamKind::Record(_) => match locate(r) {
-                Some((o, at)) => {
-                    // a struct goes along by value
-                    if let (ParamKind::Record(_), Some(x)) = (kind, heap.mem.get_mut(o)) {
-                        x.sides = Sides::BOTH;
-                    }
-                    Value::Pointer(o, at)
-                }
-                None => Value::Null,
-            },
-        });
+    let args: Vec<Value> = entry.params.iter().zip(regs).map(|(kind, &r)| argument(kind, r)).collect();
+    for (kind, value) in entry.params.iter().zip(&args) {
+        // a struct goes along by value
+        if let (ParamKind::Record(_), Value::Pointer(o, _)) = (kind, value) {
+            if let Some(x) = heap.mem.get_mut(*o) {
+                x.sides = Sides::BOTH;
+            }
+        }
     }
-    let [gx, gy, gz, bx, by, bz, shared_bytes] = config;
-    let launch = Launch {
-        grid: [gx as u32, gy as u32, gz as u32],
-        block: [bx as u32, by as u32, bz as u32],
-        shared_bytes,
-    };
+    let launch = launch_of(config);
     let report = run_grid_told(kernel, &args, heap, &launch, schedule, budget, ledger)?;
     Ok(Launched { kernel: entry.name.clone(), launch, report })
+}
+
+fn launch_of([gx, gy, gz, bx, by, bz, shared_bytes]: [u64; 7]) -> Launch {
+    Launch { grid: [gx as u32, gy as u32, gz as u32], block: [bx as u32, by as u32, bz as u32], shared_bytes }
+}
+
+/// A register as what a parameter is.
+fn argument(kind: &ParamKind, r: u64) -> Value {
+    match kind {
+        ParamKind::Int(k) if k.signed() => Value::Int(r as i64 as i128),
+        ParamKind::Int(_) => Value::Int(r as i128),
+        ParamKind::F32 => Value::F32(f32::from_bits(r as u32)),
+        ParamKind::F64 => Value::F64(f64::from_bits(r)),
+        ParamKind::Pointer | ParamKind::Record(_) => {
+            locate(r).map_or(Value::Null, |(o, at)| Value::Pointer(o, at))
+        }
+    }
+}
+
+fn skip(code: &Code, f: u32, config: [u64; 7], regs: &[u64]) -> Result<Skipped, Fault> {
+    let entry = code.funcs.get(f as usize).ok_or_else(|| Fault::bad_call("no such kernel"))?;
+    let launch = launch_of(config);
+    let args = entry.params.iter().zip(regs).map(|(kind, &r)| (*kind, argument(kind, r))).collect();
+    Ok(Skipped { kernel: entry.name.clone(), launch, args })
 }
 
 /// A launch where none can be: inside a kernel, or in a run that has nobody to run the grid.

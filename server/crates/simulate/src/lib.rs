@@ -36,7 +36,7 @@ pub use count::{AccessCount, BarrierCount, BranchCount, Counts, Request, WarpCou
 pub use exec::{Access, AccessKind, Hooks, LoopEvent, NoHooks};
 pub use fault::{Fault, FaultKind, ThreadId};
 pub use grid::{run_grid, run_grid_code, Finding, GridReport, Race, Rng, Side};
-pub use hosted::{run_hosted, run_told, Launched};
+pub use hosted::{run_hosted, run_skipping, run_told, Launched, Skipped};
 pub use ledger::{Ledger, Place, Stale, Transfer};
 pub use machine::{run, run_code, Element, Heap, Outcome, Snapshot, Value};
 pub use memory::{

@@ -11,6 +11,7 @@ mod left;
 mod native;
 mod phrases;
 mod promised;
+mod record;
 mod rounding;
 mod runtime;
 mod sides;
@@ -23,6 +24,10 @@ pub(crate) use effort::Share;
 pub use effort::Verifier;
 pub(crate) use inputs::Layout;
 pub use native::{Natively, Trial};
+pub use record::{
+    record, returned, Holds, HostPiece, HostStep, KernelArgument, OriginalArgument, OriginalText, Recorded,
+    Spot,
+};
 pub(crate) use smaller::{changed_words, smaller};
 pub use transfers::{all_transferred, At, Transferred};
 
@@ -580,6 +585,20 @@ impl Tally {
             (n, _) => Sameness::Same(n, counted),
         }
     }
+}
+
+/// A rewritten text and its kernels' texts, each with what stands before it.
+fn read_with<'t>(
+    doc: &Doc,
+    (before, text): (&str, &str),
+    (before_kernels, kernels): (&str, impl Iterator<Item = &'t str>),
+) -> (front::Unit, Vec<front::Unit>) {
+    let read = |language: Language, before: &str, text: &str| {
+        let parsed = front::Parsed::parse(language, format!("{before}{text}"));
+        front::lower(&parsed, &doc.options().to_front(), &mut front::Memo::new())
+    };
+    let kernels = kernels.map(|k| read(Language::Cuda, before_kernels, k)).collect();
+    (read(doc.language(), before, text), kernels)
 }
 
 /// The functions and declarations of a unit, and the functions of headers that they call.

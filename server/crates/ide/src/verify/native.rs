@@ -166,20 +166,11 @@ impl<'a> Collector<'a> {
         kernels: &[&str],
         (regrouped, rounded): (bool, bool),
     ) -> Option<Trial> {
-        let returns = match self.body.types.kind(returned(self.body)?) {
-            TypeKind::Int(_) => Some(ElementKind::I64),
-            TypeKind::Float(term::FloatKind::F32 | term::FloatKind::F64) => Some(ElementKind::F64),
-            _ => None,
-        };
-        let by_value = |p: &super::inputs::Parameter| matches!(p, super::inputs::Parameter::Whole { .. });
-        if self.cases.is_empty()
-            || self.signature.parameters.len() > 60
-            || self.signature.parameters.iter().any(by_value)
-            || self.signature.globals.iter().any(|g| g.constant)
-        {
+        if self.cases.is_empty() {
             return None;
         }
-        let call = self.call(returns);
+        let returns = callable(self.body, self.signature)?;
+        let call = call(self.body, self.signature, returns);
         let mut input = (self.cases.len() as u64).to_le_bytes().to_vec();
         input.extend(self.input);
         let support = simulate::shim::FILES.iter().map(|(n, t)| ((*n).to_owned(), (*t).to_owned()));
@@ -201,42 +192,65 @@ impl<'a> Collector<'a> {
             cases: self.cases,
         })
     }
+}
 
-    fn call(&self, returns: Option<ElementKind>) -> String {
-        use super::inputs::Parameter;
-        let parameters = self.signature.parameters.iter().enumerate();
-        let arguments: Vec<String> = parameters
-            .map(|(n, p)| match p {
-                Parameter::Size { .. } => format!("ww_a[{n}].i"),
-                Parameter::Real { .. } => format!("ww_a[{n}].d"),
-                Parameter::Buffer { .. } => format!("ww_a[{n}].p"),
-                // told apart in `finish`
-                Parameter::Whole { .. } => String::new(),
-            })
-            .collect();
-        let result = match returns {
-            Some(ElementKind::F64) => "ww_r->d = ",
-            Some(_) => "ww_r->i = ",
-            None => "(void)ww_r; ",
-        };
-        let globals: String = self
-            .signature
-            .globals
-            .iter()
-            .enumerate()
-            .map(|(n, g)| {
-                format!("    if (ww_n == {n}) {{ *ww_size = sizeof {0}; return (void *)&{0}; }}\n", g.name)
-            })
-            .collect();
-        format!(
-            "#undef main\nunion ww_native_word {{ long long i; double d; void *p; }};\n\
-             void ww_native_call(union ww_native_word *ww_a, union ww_native_word *ww_r) {{ (void)ww_a; {result}{}({}); }}\n\
-             void *ww_native_global(int ww_n, unsigned long *ww_size) {{\n{globals}    (void)ww_n; (void)ww_size; return 0;\n}}\n",
-            // the driver has another one
-            if &*self.body.name == "main" { USERS_MAIN } else { &*self.body.name },
-            arguments.join(", ")
-        )
-    }
+/// What a function returns to a driver, if one can call it.
+fn callable(body: &Body, signature: &Signature) -> Option<Option<ElementKind>> {
+    let returns = match body.types.kind(returned(body)?) {
+        TypeKind::Int(_) => Some(ElementKind::I64),
+        TypeKind::Float(term::FloatKind::F32 | term::FloatKind::F64) => Some(ElementKind::F64),
+        _ => None,
+    };
+    let by_value = |p: &super::inputs::Parameter| matches!(p, super::inputs::Parameter::Whole { .. });
+    let is_callable = signature.parameters.len() <= 60
+        && !signature.parameters.iter().any(by_value)
+        && !signature.globals.iter().any(|g| g.constant);
+    is_callable.then_some(returns)
+}
+
+/// A text with the function that a driver calls, and what that gives.
+pub(super) fn with_call(
+    body: &Body,
+    signature: &Signature,
+    text: &str,
+) -> Option<(String, Option<ElementKind>)> {
+    let returns = callable(body, signature)?;
+    Some((format!("{text}\n{}", call(body, signature, returns)), returns))
+}
+
+fn call(body: &Body, signature: &Signature, returns: Option<ElementKind>) -> String {
+    use super::inputs::Parameter;
+    let parameters = signature.parameters.iter().enumerate();
+    let arguments: Vec<String> = parameters
+        .map(|(n, p)| match p {
+            Parameter::Size { .. } => format!("ww_a[{n}].i"),
+            Parameter::Real { .. } => format!("ww_a[{n}].d"),
+            Parameter::Buffer { .. } => format!("ww_a[{n}].p"),
+            // told apart in `finish`
+            Parameter::Whole { .. } => String::new(),
+        })
+        .collect();
+    let result = match returns {
+        Some(ElementKind::F64) => "ww_r->d = ",
+        Some(_) => "ww_r->i = ",
+        None => "(void)ww_r; ",
+    };
+    let globals: String = signature
+        .globals
+        .iter()
+        .enumerate()
+        .map(|(n, g)| {
+            format!("    if (ww_n == {n}) {{ *ww_size = sizeof {0}; return (void *)&{0}; }}\n", g.name)
+        })
+        .collect();
+    format!(
+        "#undef main\nunion ww_native_word {{ long long i; double d; void *p; }};\n\
+         void ww_native_call(union ww_native_word *ww_a, union ww_native_word *ww_r) {{ (void)ww_a; {result}{}({}); }}\n\
+         void *ww_native_global(int ww_n, unsigned long *ww_size) {{\n{globals}    (void)ww_n; (void)ww_size; return 0;\n}}\n",
+        // the driver has another one
+        if &*body.name == "main" { USERS_MAIN } else { &*body.name },
+        arguments.join(", ")
+    )
 }
 
 /// Whether a number is where the simulator has an object: a machine has it elsewhere.
