@@ -30,6 +30,7 @@ mod program;
 pub mod protocol;
 mod prove;
 mod same;
+mod transport;
 pub mod worker;
 
 pub use arch::{Arch, ArchError, ArchKind};
@@ -50,3 +51,4 @@ pub use original::CpuTimes;
 pub use program::{run_steps, Stepped};
 pub use prove::{prove, ProveOutcome, ProveRequest, ENV_Z3};
 pub use same::Check;
+pub use transport::{Target, Transport};

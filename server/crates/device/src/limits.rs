@@ -72,6 +72,15 @@ pub(crate) mod process {
     pub(crate) const REAP: Duration = Duration::from_secs(2);
 }
 
+/// Of `transport`.
+pub(crate) mod transport {
+    use std::time::Duration;
+
+    /// For an answer of a host, and for bringing a program there.
+    pub(crate) const ASK: Duration = Duration::from_secs(20);
+    pub(crate) const SEND: Duration = Duration::from_secs(300);
+}
+
 /// Of `worker`.
 pub(crate) mod worker {
     use std::time::Duration;

@@ -158,6 +158,7 @@ fn run(bundle: &Bundle, cancel: &CancelToken, tell: &dyn Fn(&str)) -> Result<Mea
         Running { bundle, device: &device, module: &module, host, cancel, kernels: BTreeMap::new() };
     tell("running it once, with everything looked at");
     let mut wanted = Vec::new();
+    running.host.restore();
     running.replay(&mut Looking { wanted: &mut wanted })?;
     let left = running.host.memory.clone();
     tell("running the original on that machine's CPU");
@@ -167,10 +168,10 @@ fn run(bundle: &Bundle, cancel: &CancelToken, tell: &dyn Fn(&str)) -> Result<Mea
     times.measure(&mut running)?;
     if let (true, Some(changed)) = (bundle.tolerance == 0.0, running.host.changed(&left)) {
         check = Check::Different {
-            memory: changed,
+            memory: bundle.host[changed].name.clone(),
             element: 0,
-            want: "the same".into(),
-            got: "another value in a later run".into(),
+            want: "the same in every run".to_owned(),
+            got: "other numbers in a later run".to_owned(),
         };
     }
     let memory_bandwidth = bandwidth(&device, free)?;
@@ -291,10 +292,18 @@ impl Host {
         &mut self.memory[p.memory as usize][p.offset as usize..][..bytes as usize]
     }
 
+    fn copy(&mut self, to: Place, from: Place, bytes: u64) {
+        let (t, f, n) = (to.offset as usize, from.offset as usize, bytes as usize);
+        match self.memory.get_disjoint_mut([to.memory as usize, from.memory as usize]) {
+            Ok([to, from]) => to[t..t + n].copy_from_slice(&from[f..f + n]),
+            // within one piece
+            Err(_) => self.memory[to.memory as usize].copy_within(f..f + n, t),
+        }
+    }
+
     /// Which memory holds something else than before, by its number.
-    fn changed(&self, before: &[Vec<u8>]) -> Option<String> {
-        let at = self.first.keys().find(|&&at| self.memory[at] != before[at])?;
-        Some(format!("memory {at}"))
+    fn changed(&self, before: &[Vec<u8>]) -> Option<usize> {
+        self.first.keys().copied().find(|&at| self.memory[at] != before[at])
     }
 }
 
@@ -344,9 +353,8 @@ struct Running<'r> {
 }
 
 impl Running<'_> {
-    /// All steps from the beginning, on the memory as it was at first.
+    /// All steps from the beginning.
     fn replay(&mut self, observer: &mut dyn Observer) -> Result<(), Stopped> {
-        self.host.restore();
         let mut there: Vec<Option<Address>> = Vec::new();
         let done = self.steps(&mut there, observer);
         if done.is_ok() {
@@ -401,8 +409,7 @@ impl Running<'_> {
                 }
                 Step::Set { to, byte, bytes } => device.set(address(there, to), *byte, *bytes)?,
                 Step::OnHost { to, from, bytes } => {
-                    let moved = self.host.slice(*from, *bytes).to_vec();
-                    self.host.slice_mut(*to, *bytes).copy_from_slice(&moved);
+                    self.host.copy(*to, *from, *bytes);
                 }
                 Step::Launch { kernel, grid, block, shared_bytes, arguments } => {
                     let arguments: Vec<Vec<u8>> = arguments
@@ -499,6 +506,7 @@ impl Times {
         for run in 0..WARM_UP + MOST_RUNS {
             (timing.used, timing.copies) = (0, Default::default());
             timing.names.clear();
+            running.host.restore();
             let call = Instant::now();
             running.replay(&mut timing)?;
             let call_ns = nanoseconds(call);
