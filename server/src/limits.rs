@@ -141,6 +141,16 @@ pub(crate) mod lsp_work {
     pub(crate) const LEAST: Duration = Duration::from_millis(50);
 }
 
+/// Of `profile`.
+pub(crate) mod profile {
+    use std::time::Duration;
+
+    /// Until a worker says hello: a login may be slow.
+    pub(crate) const START: Duration = Duration::from_secs(30);
+    /// For one loop: compiled, run, beside the original.
+    pub(crate) const LIMIT: Duration = Duration::from_secs(240);
+}
+
 /// Of `project`.
 pub(crate) mod project {
     /// Files around a document that are looked through for names, and how far below the source root.

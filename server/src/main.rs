@@ -13,6 +13,7 @@ mod includes;
 mod limits;
 mod lsp;
 mod native;
+mod profile;
 mod project;
 mod prove;
 mod rule_pages;

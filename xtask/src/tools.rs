@@ -45,6 +45,8 @@ const MONO: &[(&str, &str)] = &[
     ("libmono-system-core4.0-cil", "/usr/lib/mono/4.5/System.Core.dll"),
 ];
 const PYTHON: &[(&str, &str)] = &[("python3", "python3")];
+/// A host of its own on this machine, for runs on hosts.
+const SSH: &[(&str, &str)] = &[("openssh-server", "/usr/sbin/sshd"), ("openssh-client", "ssh")];
 /// Decides what rule pages claim; loaded at run time.
 const SOLVER: &[(&str, &str)] = &[("libz3-4", "/usr/share/doc/libz3-4")];
 const EDITORS: &[(&str, &str)] = &[
@@ -77,6 +79,7 @@ pub fn for_testing() -> Vec<Missing> {
     attempt("Z3", &|| debian(SOLVER));
     attempt("hipcc", &|| debian(HIP));
     attempt("mono", &|| debian(MONO));
+    attempt("ssh", &|| debian(SSH));
     attempt("NVRTC", &nvrtc);
     attempt("packages of the extension", &|| npm_packages("vscode-extension"));
     attempt("packages of the editor tests", &|| npm_packages("tests/editors"));

@@ -5,8 +5,10 @@ mod bench;
 mod contract;
 mod demo;
 mod explain;
+mod hosts;
 mod lsp;
 mod offload;
+mod profile;
 mod rules;
 mod run;
 mod settings_schema;
@@ -51,6 +53,13 @@ enum Command {
     /// Run the kernels of a file beside its loops and compare
     #[command(after_help = "Exit status: 0 equal, 1 different or refused, 2 could not run.")]
     Verify(verify::VerifyArgs),
+    /// Run the kernels of a file's loops on a GPU, here or on another machine, measure them and compare
+    #[command(
+        after_help = "Every number says how it was got. Exit status: 0 measured and the same, 1 different, not measured or refused, 2 could not run."
+    )]
+    Profile(profile::ProfileArgs),
+    /// Say which machines answer, and which GPUs and compilers they have
+    Hosts(hosts::HostsArgs),
     /// Build a program with its kernels for this machine's CPU and run it
     #[command(
         after_help = "-std=c11, -fopenmp, -march=native, -Wall, -g, -pthread and the like go to the compilers as they are; everything behind \
@@ -76,7 +85,7 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Serve an editor: the Language Server Protocol on standard input and output
     Lsp(lsp::LspArgs),
-    /// Compile kernels for another warpwright: lines of JSON on standard input and output
+    /// Compile and run kernels for another warpwright: lines of JSON on standard input and output
     Worker,
     /// Show all of it on a small example, in a temporary folder
     Demo,
@@ -131,6 +140,8 @@ fn run(command: Command) -> ExitCode {
         Command::Analyze(args) => analyze::run(&args),
         Command::Offload(args) => offload::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Profile(args) => profile::run(&args),
+        Command::Hosts(args) => hosts::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Transform(args) => transform::run(&args),

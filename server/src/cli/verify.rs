@@ -252,7 +252,7 @@ fn natively(
 }
 
 /// `n=16`
-fn given(text: &str) -> Result<(String, i128), String> {
+pub fn given(text: &str) -> Result<(String, i128), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, such as n=16")?;
     let value = value.trim().parse().map_err(|_| format!("`{value}` is no whole number"))?;
     Ok((name.trim().to_owned(), value))

@@ -43,6 +43,8 @@ fn table() -> Table {
     t.add::<crate::OffloadingOfFiles>(CommandLine, "offload FILES");
     t.add::<crate::Verification>(CommandLine, "verify");
     t.add::<crate::VerificationOfFiles>(CommandLine, "verify FILES");
+    t.add::<crate::Profile>(CommandLine, "profile");
+    t.add::<crate::Hosts>(CommandLine, "hosts");
     t.add::<crate::Ran>(CommandLine, "run");
     t.add::<crate::Simulation>(CommandLine, "simulate");
     t.add::<crate::Transformation>(CommandLine, "transform NAME");
@@ -65,6 +67,7 @@ fn table() -> Table {
     t.add::<crate::RulesApplied>(Editor, "warpwright.applyRules");
     t.add::<crate::RuleSystems>(Editor, "warpwright.listRules");
     t.add::<crate::Checks>(Editor, "warpwright.verify");
+    t.add::<crate::Profile>(Editor, "warpwright.profile");
     t.add::<crate::LoopShown>(Editor, "warpwright.showDependences");
     t.add::<crate::Page>(Editor, "warpwright.showCallGraph, .showTerms");
     t.add::<crate::DocumentText>(Editor, "warpwright/documentText");

@@ -78,9 +78,6 @@ pub async fn run(backend: &Backend, params: lsp::ExecuteCommandParams) -> Result
     let (command, token) = (params.command, params.work_done_progress_params.work_done_token);
     let unknown = || Error::invalid_params(format!("There is no command {command}."));
     let verb = command.strip_prefix("warpwright.").ok_or_else(unknown)?;
-    if verb == "profile" {
-        return profile::run();
-    }
     let target = target::read(&command, params.arguments)?;
     let call = Call { command: command.clone(), target, token };
     match verb {
@@ -90,6 +87,7 @@ pub async fn run(backend: &Backend, params: lsp::ExecuteCommandParams) -> Result
         "listRules" => list_rules::run(backend, call).await,
         "mark" => mark::run(backend, call).await,
         "offload" => offload::run(backend, call).await,
+        "profile" => profile::run(backend, call).await,
         "showCallGraph" => show_call_graph::run(backend, call).await,
         "showDependences" => show_dependences::run(backend, call).await,
         "showTerms" => show_terms::run(backend, call).await,

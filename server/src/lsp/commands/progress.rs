@@ -75,6 +75,13 @@ pub struct Teller {
 }
 
 impl Teller {
+    /// Tells what is done now.
+    pub fn say(&self, what: &str) {
+        if let Some(token) = &self.token {
+            send(&self.outgoing, token, &json!({"kind": "report", "message": what}));
+        }
+    }
+
     /// `done` of `all` are done: told a hundred times at most.
     pub fn tell(&self, done: usize, all: usize, what: &str) {
         let percent = |n: usize| 100 * n / all.max(1);

@@ -13,7 +13,7 @@ mod svg;
 
 pub use at_lines::{of_run, AtLines};
 pub use html::command;
-pub use reports::{dependences, simulated, verified};
+pub use reports::{dependences, profiled, simulated, verified};
 pub use shown::{ended, forget, offer, show, working, Place};
 
 /// A result: a title and what stands below it.

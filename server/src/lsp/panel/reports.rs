@@ -19,6 +19,48 @@ pub fn verified(checks: &[wire::Check]) -> Report {
     out
 }
 
+/// Kernels on a machine.
+pub fn profiled(r: &wire::ProfileRun) -> Report {
+    let mut out =
+        Report { title: format!("Measurement of `{}`, line {}", r.function, r.line), parts: Vec::new() };
+    out.parts.push(Part::Text(r.said.clone()));
+    let row = |what: &str, how: &str, t: Option<wire::Nanoseconds>| {
+        let t = t?;
+        let words = |s: &str| Cell::Words(s.to_owned());
+        Some(vec![
+            words(what),
+            words(how),
+            Cell::Number(t.median),
+            Cell::Number(t.spread),
+            Cell::Number(t.runs),
+        ])
+    };
+    let rows = [
+        row("kernels", &r.rung, r.kernel_ns),
+        row("copies", "clock", r.copies_ns),
+        row("whole call", "clock", r.call_ns),
+        row("original, one core", "clock", r.cpu_ns.one),
+    ];
+    let rows: Vec<Vec<Cell>> = rows.into_iter().flatten().collect();
+    if !rows.is_empty() {
+        let heads = vec!["what", "by", "median ns", "spread ns", "runs"];
+        out.parts.push(Part::Table(Table { heads, rows }));
+    }
+    let is_same = r.checked == "same";
+    out.parts.push(Part::Table(Table {
+        heads: vec!["loop", "results", "kernels", "launches", "bytes to it", "bytes from it"],
+        rows: vec![vec![
+            Cell::Line(r.line, format!("line {}", r.line)),
+            Cell::Verdict(is_same, r.checked.clone()),
+            Cell::Words(r.kernel.join(", ")),
+            Cell::Number(r.launches),
+            Cell::Number(r.copied_bytes[0]),
+            Cell::Number(r.copied_bytes[1]),
+        ]],
+    }));
+    out
+}
+
 fn verified_loop(c: &wire::Check, parts: &mut Vec<Part>) {
     parts.push(Part::Text(c.summary.clone()));
     let is_same = c.outcome == "same";

@@ -1,0 +1,263 @@
+//! `warpwright profile` and `hosts` as a user calls them, on the stand-in for a driver: here, and behind a real `sshd`.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use support::{server, SAXPY};
+use tempfile::TempDir;
+
+const DOT: &str = "\
+double dot(int n, const double *x, const double *y) {
+    double s = 0.5;
+    for (int i = 0; i < n; i++)
+        s += x[i] * y[i];
+    return s;
+}
+";
+
+/// A folder with a program in it, and the stand-in under the names of the libraries that it stands in for.
+struct Here {
+    folder: TempDir,
+}
+
+impl Here {
+    fn new(program: &str) -> Here {
+        let test = std::env::current_exe().expect("a test");
+        let deps = test.parent().expect("a folder");
+        let built =
+            [deps.to_owned(), deps.parent().expect("a folder").to_owned()].map(|f| f.join("libstandin.so"));
+        let built = built.into_iter().find(|p| p.is_file()).expect("the stand-in is built with these tests");
+        let folder = tempfile::tempdir().expect("temporary folder");
+        std::fs::create_dir(folder.path().join("lib")).expect("folder");
+        for name in ["libcuda.so", "libcuda.so.1", "libnvrtc.so"] {
+            std::os::unix::fs::symlink(&built, folder.path().join("lib").join(name)).expect("link");
+        }
+        std::fs::write(folder.path().join("program.c"), program).expect("program");
+        Here { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// With a GPU, or without one.
+    fn command(&self, has_gpu: bool) -> Command {
+        let mut command = server();
+        command.current_dir(self.folder.path());
+        if has_gpu {
+            command
+                .env("LD_LIBRARY_PATH", self.path("lib"))
+                .env("WARPWRIGHT_NVRTC", self.path("lib/libnvrtc.so"));
+        }
+        command
+    }
+
+    fn run(&self, has_gpu: bool, arguments: &[&str]) -> Output {
+        self.command(has_gpu).args(arguments).output().expect("runs")
+    }
+
+    fn profiled(&self, has_gpu: bool, arguments: &[&str]) -> (wire::Profile, Option<i32>) {
+        let all = [&["profile", "--format", "json", "program.c"], arguments].concat();
+        let out = self.run(has_gpu, &all);
+        let text = String::from_utf8_lossy(&out.stdout);
+        let errors = String::from_utf8_lossy(&out.stderr).into_owned();
+        (serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}{errors}")), out.status.code())
+    }
+}
+
+fn has_gpu() -> bool {
+    !device::gpus().list.is_empty()
+}
+
+#[test]
+fn a_loop_on_a_gpu() {
+    let here = Here::new(SAXPY);
+    let (profile, code) = here.profiled(true, &["-s", "n=5000"]);
+    let [run] = &profile.runs[..] else { panic!("{profile:#?}") };
+    assert_eq!((run.line, run.function.as_str(), run.target.as_str()), (2, "saxpy", "local"));
+    assert_eq!(run.kernel, ["saxpy_i_kernel"]);
+    assert_eq!((run.launches, run.copied_bytes, run.bytes), (1, [40_000, 20_000], Some(60_000)));
+    assert_eq!(run.checked, "same", "{}", run.said);
+    assert!(run.said.contains("10000 numbers compared"), "{}", run.said);
+    assert_eq!(code, Some(0));
+    // steps of a simulator are no times
+    assert_eq!(run.rung, "simulator");
+    assert!(run.device.as_ref().is_some_and(|d| d.contains("stand-in")));
+    assert_eq!((run.kernel_ns, run.copies_ns, run.call_ns, run.share_of_ceiling), (None, None, None, None));
+    // the CPU is real
+    assert!(run.cpu_ns.one.is_some_and(|t| t.median > 0 && t.runs > 0), "{run:#?}");
+}
+
+#[test]
+fn a_sum_is_held_against_what_the_function_returns() {
+    let here = Here::new(DOT);
+    let (profile, code) = here.profiled(true, &["-s", "n=3000"]);
+    assert_eq!((profile.runs[0].checked.as_str(), code), ("same", Some(0)), "{}", profile.runs[0].said);
+    // a compiler that takes the original for another program
+    let wrong = DOT.replace("s += x[i] * y[i];", "s += x[i] * y[i] * FACTOR;");
+    let here = Here::new(&format!("#ifndef FACTOR\n#define FACTOR 1\n#endif\n{wrong}"));
+    let bin = here.path("bin");
+    std::fs::create_dir(&bin).expect("folder");
+    for name in ["gcc", "g++"] {
+        use std::os::unix::fs::PermissionsExt as _;
+        let text = format!("#!/bin/sh\nexec /usr/bin/{name} -DFACTOR=2 \"$@\"\n");
+        std::fs::write(bin.join(name), text).expect("script");
+        std::fs::set_permissions(bin.join(name), std::fs::Permissions::from_mode(0o755)).expect("executable");
+    }
+    let mut command = here.command(true);
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{}:{path}", bin.display()));
+    command.args(["profile", "--format", "json", "--compiler", "off", "program.c", "-s", "n=3000"]);
+    let out = command.output().expect("runs");
+    let profile: wire::Profile = serde_json::from_slice(&out.stdout).expect("the contract");
+    let run = &profile.runs[0];
+    assert!(run.checked == "different" && run.said.contains("is returned in place of"), "{}", run.said);
+    assert_eq!(out.status.code(), Some(1));
+}
+
+#[test]
+fn without_a_gpu_it_says_what_is_true() {
+    if has_gpu() {
+        return;
+    }
+    let here = Here::new(SAXPY);
+    let (profile, code) = here.profiled(false, &["-s", "n=5000"]);
+    let run = &profile.runs[0];
+    assert!(run.said.contains("no GPU here") && run.said.contains("--on simulator"), "{}", run.said);
+    assert_eq!((run.rung.as_str(), run.checked.as_str(), code), ("simulator", "same", Some(1)));
+    let (profile, code) = here.profiled(false, &["-s", "n=5000", "--on", "simulator"]);
+    assert_eq!((profile.runs[0].checked.as_str(), code), ("same", Some(0)));
+    let out = here.run(false, &["hosts", "local"]);
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(text.contains("libcuda") && out.status.code() == Some(1), "{text}");
+}
+
+#[test]
+fn names_that_are_none_start_nothing() {
+    let here = Here::new(SAXPY);
+    let mark = here.path("mark");
+    for host in [format!("-oProxyCommand=touch {}", mark.display()), format!("$(touch {})", mark.display())] {
+        let out = here.run(false, &["profile", "program.c", &format!("--on={host}")]);
+        assert_eq!(out.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&out.stderr).contains("no name of a host"));
+    }
+    let out = here.run(false, &["profile", "program.c", "-s", "m=3", "--on", "simulator"]);
+    assert!(String::from_utf8_lossy(&out.stderr).contains("`m` is no integer"), "{out:?}");
+    assert!(!mark.exists());
+}
+
+/// A server for this user alone, with throwaway keys, that gives its sessions the stand-in.
+struct Sshd {
+    child: Child,
+    folder: TempDir,
+}
+
+impl Sshd {
+    /// `None`: there is none here.
+    fn start(here: &Here) -> Option<Sshd> {
+        let sshd = Path::new("/usr/sbin/sshd");
+        if !sshd.is_file() || !Path::new("/usr/bin/ssh").is_file() {
+            assert!(std::env::var_os("CI").is_none_or(|v| v != "true"), "missing tool: sshd");
+            eprintln!("SKIPPED: openssh-server was not found; `cargo xtask test` installs it");
+            return None;
+        }
+        // the server separates its privileges there
+        let _ = std::fs::create_dir_all("/run/sshd");
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+        for key in ["host", "user"] {
+            let made =
+                Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &at(key)]).status();
+            assert!(made.is_ok_and(|s| s.success()));
+        }
+        std::fs::copy(at("user.pub"), at("authorized")).expect("key");
+        std::fs::create_dir(at("home")).expect("folder");
+        let port =
+            std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
+        let lib = here.path("lib").display().to_string();
+        let config = format!(
+            "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\nStrictModes no\n\
+             PasswordAuthentication no\nPermitRootLogin yes\nPrintMotd no\nBanner {}\n\
+             SetEnv LD_LIBRARY_PATH={lib} WARPWRIGHT_NVRTC={lib}/libnvrtc.so HOME={}\nForceCommand cd {} && sh -c \"$SSH_ORIGINAL_COMMAND\"\n",
+            at("host"), at("authorized"), at("banner"), at("home"), at("home"),
+        );
+        std::fs::write(at("banner"), "Welcome. Everything is logged.\n").expect("banner");
+        std::fs::write(at("sshd_config"), config).expect("configuration");
+        let client = format!(
+            "Host gpu\n  HostName 127.0.0.1\n  Port {port}\n  IdentityFile {}\n  IdentitiesOnly yes\n  UserKnownHostsFile /dev/null\n  \
+             StrictHostKeyChecking no\n  LogLevel ERROR\n  ControlMaster auto\n  ControlPath {}\n  ControlPersist 5\nHost gone\n  HostName 127.0.0.1\n  Port 1\n",
+            at("user"), at("c"),
+        );
+        std::fs::write(at("ssh_config"), client).expect("configuration");
+        let child =
+            Command::new(sshd).args(["-D", "-e", "-f", &at("sshd_config")]).stderr(Stdio::null()).spawn();
+        let sshd = Sshd { child: child.expect("starts"), folder };
+        let end = Instant::now() + Duration::from_secs(20);
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(Instant::now() < end, "sshd does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Some(sshd)
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Files below the worker's folder there.
+    fn workers(&self) -> Vec<String> {
+        let all = std::fs::read_dir(self.at("home/.cache/warpwright")).into_iter().flatten().flatten();
+        all.map(|e| e.file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+impl Drop for Sshd {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn on_a_host_behind_ssh() {
+    let here = Here::new(SAXPY);
+    let Some(sshd) = Sshd::start(&here) else { return };
+    let config = sshd.at("ssh_config").display().to_string();
+    let there = |arguments: &[&str]| {
+        let all = [
+            &["profile", "--format", "json", "program.c", "-s", "n=4000", "--ssh-config", &config],
+            arguments,
+        ]
+        .concat();
+        here.run(false, &all)
+    };
+    let out = there(&["--on", "gpu"]);
+    let errors = String::from_utf8_lossy(&out.stderr).into_owned();
+    let profile: wire::Profile =
+        serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {errors}"));
+    let run = &profile.runs[0];
+    assert_eq!((run.target.as_str(), run.checked.as_str()), ("gpu", "same"), "{}", run.said);
+    assert!(run.device.as_ref().is_some_and(|d| d.contains("stand-in")));
+    assert!(errors.contains("bringing the worker to gpu"), "{errors}");
+    // once, whole, and nothing beside it
+    assert_eq!(sshd.workers().len(), 1, "{:?}", sshd.workers());
+    let again = there(&["--on", "gpu"]);
+    assert!(!String::from_utf8_lossy(&again.stderr).contains("bringing"), "{again:?}");
+    assert_eq!(again.status.code(), Some(0));
+    // a host that is not there
+    let out = there(&["--on", "gone"]);
+    let errors = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(errors.contains("gone was not reached by ssh") && out.status.code() == Some(2), "{errors}");
+    // no room: the folder is a file
+    std::fs::remove_dir_all(sshd.at("home/.cache")).expect("made above");
+    std::fs::write(sshd.at("home/.cache"), "").expect("a file");
+    let out = there(&["--on", "gpu"]);
+    let errors = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(errors.contains("did not get to gpu") && out.status.code() == Some(2), "{errors}");
+    let hosts = here.run(false, &["hosts", "--ssh-config", &config, "gone"]);
+    assert!(String::from_utf8_lossy(&hosts.stdout).contains("was not reached"), "{hosts:?}");
+}
