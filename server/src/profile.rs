@@ -144,20 +144,21 @@ fn measured(source: &Source<'_>, r: &ide::Recorded, target: &str, m: &device::Me
 /// Whether what was left is the same, with a sentence.
 fn checked(source: &Source<'_>, r: &ide::Recorded, m: &device::Measured) -> (&'static str, String) {
     let not_tried = |why: &str| ("not tried", format!("Results were not compared: {why}."));
-    match &m.check {
-        device::Check::NotTried { why } => match &r.original {
-            Err(why) => not_tried(why),
-            Ok(_) => not_tried(why),
+    let returned = match (&r.original, r.returns_copied) {
+        (Err(why), _) => return not_tried(why),
+        (Ok(original), true) => match returned(source, r, original, m) {
+            Ok(different) => different,
+            Err(why) => return not_tried(&why),
         },
-        device::Check::Different { memory, element, want, got } => {
+        (Ok(_), false) => None,
+    };
+    match (&m.check, returned) {
+        (device::Check::NotTried { why }, _) => not_tried(why),
+        (device::Check::Different { memory, element, want, got }, _) => {
             ("different", format!("Different: `{memory}[{element}]` is {got} in place of {want}."))
         }
-        device::Check::Same { compared, most_ulps, most_relative } => {
-            if r.returns_copied {
-                if let Some(other) = returned(source, r, m) {
-                    return other;
-                }
-            }
+        (_, Some(different)) => ("different", different),
+        (device::Check::Same { compared, most_ulps, most_relative }, None) => {
             let apart = match most_ulps {
                 0 => "to the last bit".to_owned(),
                 n => format!("at most {n} representable numbers ({most_relative:.1e}) apart"),
@@ -167,29 +168,26 @@ fn checked(source: &Source<'_>, r: &ide::Recorded, m: &device::Measured) -> (&'s
     }
 }
 
-/// What the function returns, where the host puts it together from what came back; `None`: the same as the original's.
-fn returned(source: &Source<'_>, r: &ide::Recorded, m: &device::Measured) -> Option<(&'static str, String)> {
-    let not_tried = |why: String| Some(("not tried", format!("Results were not compared: {why}.")));
-    let (Some(cpu), Ok(original)) = (&m.cpu, &r.original) else {
-        return not_tried("the original did not run".to_owned());
-    };
+/// Whether the function returns something else, where the host puts that together from what came back: a sentence. `Err`: it cannot
+/// be told, a phrase.
+fn returned(
+    source: &Source<'_>,
+    r: &ide::Recorded,
+    original: &ide::OriginalText,
+    m: &device::Measured,
+) -> Result<Option<String>, String> {
+    let cpu = m.cpu.as_ref().ok_or_else(|| m.cpu_reason.clone().unwrap_or_default())?;
     let answers: Vec<Vec<u8>> = m.wanted.iter().filter_map(|h| bytes_of(h)).collect();
-    let got = match ide::returned(source.ask, source.findings, r, &answers) {
-        Ok(got) => got,
-        Err(why) => return not_tried(why),
-    };
-    let is_float = original.returns.is_some_and(ide::ElementKind::is_float);
-    let (want, got) = (cpu.value, got);
-    if !is_float {
-        return (want != got).then(|| {
-            ("different", format!("Different: {} is returned in place of {}.", got as i64, want as i64))
-        });
+    let (want, got) = (cpu.value, ide::returned(source.ask, source.findings, r, &answers)?);
+    if !original.returns.is_some_and(ide::ElementKind::is_float) {
+        let words = || format!("Different: {} is returned in place of {}.", got as i64, want as i64);
+        return Ok((want != got).then(words));
     }
     let (want, got) = (f64::from_bits(want), f64::from_bits(got));
     let apart = (want - got).abs() / want.abs().max(got.abs()).max(1.0);
     let is_same =
         want.to_bits() == got.to_bits() || want.is_nan() && got.is_nan() || r.regrouped && apart <= NEAR;
-    (!is_same).then(|| ("different", format!("Different: {got} is returned in place of {want}.")))
+    Ok((!is_same).then(|| format!("Different: {got} is returned in place of {want}.")))
 }
 
 /// How far regrouped sums may lie apart, as for `verify`.

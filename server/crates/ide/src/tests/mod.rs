@@ -30,6 +30,7 @@ mod polybench;
 mod projects;
 mod promises;
 mod quiet;
+mod recording;
 mod reports;
 mod robust;
 mod rule_files;
