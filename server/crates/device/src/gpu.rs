@@ -46,6 +46,11 @@ impl CallFailed {
     pub fn is_out_of_memory(&self) -> bool {
         self.code == 2
     }
+
+    /// `CUDA_ERROR_LAUNCH_TIMEOUT`
+    pub fn is_too_long(&self) -> bool {
+        self.code == 702
+    }
 }
 
 type Done<T = ()> = Result<T, CallFailed>;

@@ -446,8 +446,14 @@ impl Running<'_> {
     }
 }
 
+/// A kernel that takes too long says nothing of its results.
 fn stopped_in(kernel: &str, step: usize, e: &CallFailed) -> Stopped {
-    Stopped::Broken(format!("The GPU stopped the kernel `{kernel}` (step {step}): {} ({}).", e.words, e.name))
+    let words = format!("The GPU stopped the kernel `{kernel}` (step {step}): {} ({}).", e.words, e.name);
+    if e.is_too_long() {
+        let next = "Give smaller sizes (-s n=…), or look for a kernel that does not end.";
+        return Unavailable::new(UnavailableKind::TimeLimit, words, next).into();
+    }
+    Stopped::Broken(words)
 }
 
 fn nanoseconds(since: Instant) -> u64 {
