@@ -78,6 +78,14 @@ fn a_sum_is_put_together_from_what_comes_back() {
 }
 
 #[test]
+fn where_last_bits_may_differ() {
+    let taps = "void taps(int n, const float *restrict x, const float *restrict h, float *restrict y) {\n    for (int k = 0; k < 7; k++)\n        for (int i = 0; i < n; i++)\n            y[i] += h[k] * x[i + k];\n}\n";
+    assert!(recorded(taps, 2, &[("n", 64)]).expect("recorded").regrouped);
+    let sines = "#include <math.h>\nvoid sines(int n, const double *restrict x, double *restrict y) {\n    for (int i = 0; i < n; i++)\n        y[i] = sin(x[i]);\n}\n";
+    assert!(recorded(sines, 3, &[("n", 64)]).expect("recorded").regrouped);
+}
+
+#[test]
 fn what_the_host_reads_is_there() {
     let code = "void f(int m, const int *restrict n, float *restrict y) {\n    for (int i = 0; i < n[0]; i++)\n        y[i] = m;\n}\n";
     let r = recorded(code, 2, &[("m", 1000)]).expect("recorded");

@@ -48,7 +48,7 @@ pub struct Recorded {
     pub steps: Vec<HostStep>,
     /// Whether products may not be fused with sums, as nvcc is told.
     pub unfused: bool,
-    /// Whether operations were regrouped, so that last bits may differ.
+    /// Whether last bits may differ: operations come in another order, or a library's function is the device's.
     pub regrouped: bool,
     /// The original; or why what is left cannot be held against it, a phrase.
     pub original: Result<OriginalText, String>,
@@ -327,7 +327,8 @@ impl Recorder<'_> {
             hash: format!("{:032x}", hash.0),
             sizes: sizes.to_vec(),
             unfused: done.build_flags.contains(&"-fmad=false"),
-            regrouped: done.notes.iter().any(|n| n.contains("regrouped")),
+            // regrouped, atomic in any order, or by another library: the notes that users get say so
+            regrouped: done.notes.iter().any(|n| n.contains("may differ")),
             original,
             returns_copied: wanted,
             source,
