@@ -512,6 +512,7 @@ mod tests {
             quoted: Vec::new(),
             folders: placed(Path::new("inc"), source.parent()).into_iter().collect(),
             around: Vec::new(),
+            root: None,
             project: 1,
         };
         let text = |a: &ide::HeaderAsk| search.find(a).map(|h| h.text().to_string());

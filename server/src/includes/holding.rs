@@ -61,10 +61,7 @@ impl Listed {
                 let Ok(kind) = entry.file_type() else { continue };
                 if kind.is_dir() && !name.starts_with('.') && !NO_HEADERS.contains(&&*name) {
                     open.push(entry.path());
-                } else if kind.is_file() && name.contains(".h")
-                    || name.contains(".cuh")
-                    || name.contains(".inc")
-                {
+                } else if kind.is_file() && [".h", ".cuh", ".inc"].iter().any(|e| name.contains(e)) {
                     out.by_name.entry(name).or_default().push(entry.path());
                 }
             }

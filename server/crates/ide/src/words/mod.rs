@@ -213,7 +213,8 @@ pub(crate) fn told<'v>(view: &'v FunctionView, id: LoopId) -> Vec<&'v Obstacle> 
         matches!(o.kind, Call { .. } | UnknownCall(_) | UnknownPointer(_))
     };
     let again = |k: usize, o: &Obstacle| names(o) && all.iter().take(k).any(|before| before.kind == o.kind);
-    let kept = all.iter().enumerate().filter(|(k, o)| !(any && follows(o)) && !again(*k, o));
+    let is_left_out = |k: usize, o: &Obstacle| any && follows(o) || again(k, o);
+    let kept = all.iter().enumerate().filter(|(k, o)| !is_left_out(*k, o));
     let mut out: Vec<&Obstacle> = kept.map(|(_, o)| o).collect();
     out.sort_by_key(|o| (!not_read(o), matches!(o.kind, ObstacleKind::MayAlias(..))));
     out
