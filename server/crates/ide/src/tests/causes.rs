@@ -78,3 +78,41 @@ fn iterations_from_a_number_on_are_counted() {
     let more = of("first + n + 3");
     assert!(!more.contains("`n` threads") && more.contains("+ 3` threads"), "{more}");
 }
+
+#[test]
+fn what_a_call_does_is_said_of_the_call_in_the_loop() {
+    let all = said("#include <stdio.h>\nstatic void note(int k) { printf(\"%d\\n\", k); }\nstatic void one(int k, int *a) { a[k] = k; note(k); }\nstatic void other(int k, int *a) { a[k] = 2 * k; note(k); }\nvoid f(int n, int *a, int *b) {\n    for (int i = 0; i < n; i++) { a[i] = i; one(i, a); }\n    for (int i = 0; i < n; i++) { b[i] = a[i]; other(i, b); }\n}\n");
+    assert!(all.contains("`printf`, called from `one` on line 6"), "{all}");
+    assert!(all.contains("`printf`, called from `other` on line 7"), "{all}");
+}
+
+#[test]
+fn what_an_assert_says_of_memory_is_a_condition() {
+    let all = said("#include <assert.h>\nvoid f(int n, const int *restrict k, double *restrict a) {\n    for (int i = 0; i < n; i++) {\n        assert(k[i] >= 0);\n        a[i] = 2.0 * k[i];\n    }\n}\n");
+    assert!(all.contains("not yet offloadable"), "{all}");
+    assert!(all.contains("This holds where what is asserted on line 4 holds: `k[i] >= 0`"), "{all}");
+}
+
+#[test]
+fn what_is_taken_away_and_depends_on_what_is_left_is_no_prefix_sum() {
+    let of = |coordinate: &str| {
+        said(&format!("int f(int n, int at, const int *restrict d, int *restrict c) {{\n    for (int i = 0; i < n; i++) {{\n        int q = {coordinate};\n        c[i] = at;\n        at -= q * d[i];\n    }}\n    return at;\n}}\n"))
+    };
+    assert!(!of("at / d[i]").contains("prefix sum"), "{}", of("at / d[i]"));
+    assert!(of("d[i] / 2").contains("prefix sum"), "{}", of("d[i] / 2"));
+}
+
+#[test]
+fn the_part_of_a_launch_that_is_known_is_told() {
+    let code = "#define THREADS 256\n__global__ void up(int n, float *a) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) a[i] += 1;\n}\nvoid go(int n, float *a) {\n    up<<<(n + THREADS - 1) / THREADS, THREADS>>>(n, a);\n}\n";
+    let doc = super::open_cuda(code);
+    let (ask, found) = (crate::Ask::thorough(&doc), super::full(&doc));
+    let at = u32::try_from(code.find("up(int").expect("the kernel")).expect("short");
+    let h = crate::hover(&ask, &found, at).expect("a hover");
+    assert!(
+        h.markdown
+            .contains("the launch on line 7 has blocks of 256 threads; its grid is not known as a number"),
+        "{}",
+        h.markdown
+    );
+}
