@@ -32,7 +32,7 @@ enum Reach {
     Restrict {
         param: bool,
     },
-    /// A parameter that keeps its value.
+    /// A parameter that keeps its value, or moves in what it was given.
     Param,
     Global,
     Pointer,
@@ -47,7 +47,7 @@ fn reach(body: &Body, effects: &Effects<'_>, s: SymbolId) -> Reach {
     }
     let steady = effects.is_single_valued(s);
     let is_param = matches!(symbol.storage, Storage::Param(_));
-    // A restrict pointer that only walks stays based on what it was.
+    // A parameter that only walks stays based on what it was: `a -= 1 + lda;`, as in programs translated from Fortran.
     let walks = || {
         let moves = effects
             .writes
@@ -58,7 +58,7 @@ fn reach(body: &Body, effects: &Effects<'_>, s: SymbolId) -> Reach {
     if ty.quals.is_restrict && (steady || walks()) {
         return Reach::Restrict { param: is_param };
     }
-    if steady && is_param {
+    if is_param && (steady || walks()) {
         return Reach::Param;
     }
     if is_fresh(body, effects, s) || crate::alias::row_tables::has_fresh_rows(body, effects, s) {

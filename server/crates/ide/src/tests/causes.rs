@@ -116,3 +116,9 @@ fn the_part_of_a_launch_that_is_known_is_told() {
         h.markdown
     );
 }
+
+#[test]
+fn a_parameter_that_moves_once_is_none_of_the_locals() {
+    let all = said("int other(int *);\nvoid f(int n, double *x, int lda) {\n    int last = n;\n    other(&last);\n    x -= 1 + lda;\n    for (int i = 1; i <= last; i++)\n        x[i] = 2 * x[i];\n}\n");
+    assert!(all.contains("Can run on the GPU") && !all.contains("overlap"), "{all}");
+}

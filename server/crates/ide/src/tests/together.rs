@@ -49,8 +49,8 @@ fn elimination_copies_its_matrix_once_each_way() {
 #[test]
 fn exchanged_buffers_come_and_go_once_and_their_ends_when_they_are_first_used() {
     let report = of(REGIONS, "void exchanged");
-    // the second buffer's two ends follow in the second round
-    assert!(copies(&report, |c| c.to_device).iter().all(|&n| n == 2 || n == 4), "{report:#?}");
+    // of the second buffer nothing but its two ends goes, in the second round
+    assert!(copies(&report, |c| c.to_device).iter().all(|&n| n == 1 || n == 3), "{report:#?}");
     each_is(&copies(&report, |c| c.from_device), 2);
 }
 
@@ -114,7 +114,8 @@ fn only_the_residual_comes_back_in_between() {
 
 #[test]
 fn pointers_that_are_read_afterwards_show_what_the_programs_would() {
-    check(&of(REGIONS, "double *returned"), 2, 2);
+    // the second buffer is written as a whole before anything of it is read
+    check(&of(REGIONS, "double *returned"), 1, 2);
 }
 
 #[test]

@@ -21,14 +21,15 @@ pub(super) fn bounds_of(view: &FunctionView, t: TermId) -> Option<String> {
     })
 }
 
-/// Whether a loop around the term moves the cell that it reads: `tokens[(*n)++]`.
+/// Whether a loop around the term moves the cell that it reads, or it moves a variable itself: `tokens[(*n)++]`, `list[count++]`.
 pub(super) fn is_counted_up(view: &FunctionView, t: TermId) -> bool {
     let body = view.body();
     let moves = |x: TermId| match (body.op(x), body.args(x)) {
         (Op::Step { .. } | Op::Compound(_), &[place, ..]) => body.same(place, t),
         _ => false,
     };
-    body.as_symbol(t).is_none() && body.loops(body.root).any(|l| body.walk(l).any(moves))
+    let itself = matches!(body.op(t), Op::Step { .. });
+    itself || body.as_symbol(t).is_none() && body.loops(body.root).any(|l| body.walk(l).any(moves))
 }
 
 /// Whether it is a variable that nothing read from memory is given to.
