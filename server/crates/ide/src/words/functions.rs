@@ -94,16 +94,6 @@ pub(super) fn is_method(view: &FunctionView, call: TermId) -> bool {
     has_classes && body.args(call).first().is_some_and(|&f| matches!(body.op(f), Op::Member { .. }))
 }
 
-/// The name of which a call makes what is called, where no function that gives one is declared so: `NAME` of `NAME(a, b)(c)`.
-pub(super) fn undeclared_callee<'v>(view: &FunctionView<'v>, call: TermId) -> Option<&'v str> {
-    let body = view.body();
-    let &called = body.args(call).first()?;
-    let symbol = body.symbols.get(body.callee(called).filter(|_| *body.op(called) == Op::Call)?)?;
-    let gives_one =
-        matches!(body.types.kind(body.ty(called)), TypeKind::Pointer { .. } | TypeKind::Function { .. });
-    (symbol.storage == Storage::Undeclared || !gives_one).then_some(&*symbol.name)
-}
-
 /// Whether it is one of the device's functions that read a texture.
 pub(super) fn reads_a_texture(view: &FunctionView, name: &str) -> bool {
     !view.doc.language().offloads

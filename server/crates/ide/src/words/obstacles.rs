@@ -9,8 +9,7 @@ use super::causes::{
 };
 use super::decisions::{decides, is_fixed};
 use super::functions::{
-    called, called_by_name, is_method, reads_a_texture, state, subscript, undeclared_callee, which_place,
-    why_unknown,
+    called, called_by_name, is_method, reads_a_texture, state, subscript, which_place, why_unknown,
 };
 use super::missing::missing;
 use super::{condition, plural};
@@ -158,15 +157,6 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             format!("`{text}` on line {line} calls a function of a class, and what that does is not followed"),
             "",
         ),
-        // `NAME(a, b)(c)`, where `NAME` is a macro of a header that is not there
-        ObstacleKind::IndirectCall if undeclared_callee(view, obstacle.term).is_some() => {
-            let name = undeclared_callee(view, obstacle.term).unwrap_or_default();
-            words(
-                "indirect-call",
-                format!("`{name}` is declared in nothing that was read, so it is not known what `{text}` on line {line} calls"),
-                "",
-            )
-        }
         ObstacleKind::IndirectCall => words(
             "indirect-call",
             format!("`{text}` on line {line} calls through a pointer, and the function called is not known"),
