@@ -185,18 +185,8 @@ fn offloaded(ask: &Ask, findings: &Findings, unit: &Unit) -> Result<Offloaded, S
 }
 
 const HOST: &str = include_str!("record.h.c");
-/// Before kernels' texts, whose host functions call what stands in [`HOST`].
+/// After the run time's declarations, before kernels' texts, whose host functions call what stands in [`HOST`].
 const KERNELS: &str = "
-enum {
-    cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidConfiguration = 9,
-    cudaMemcpyHostToHost = 0, cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3
-};
-extern \"C\" int cudaMalloc(void **p, unsigned long bytes);
-extern \"C\" int cudaFree(void *p);
-extern \"C\" int cudaMemcpy(void *to, const void *from, unsigned long bytes, int kind);
-extern \"C\" int cudaMemset(void *to, int value, unsigned long bytes);
-extern \"C\" int cudaDeviceSynchronize(void);
-extern \"C\" int cudaGetLastError(void);
 extern \"C\" void *ww_malloc(unsigned long bytes);
 extern \"C\" void *ww_memcpy(void *to, const void *from, unsigned long bytes);
 extern \"C\" void ww_free(void *p);
@@ -216,7 +206,8 @@ fn with_recorder<T>(
         return Err("Only kernels of CUDA are run on a GPU.".to_owned());
     }
     let texts = done.edit.create.iter().map(|f| f.text.as_str());
-    let (host, kernels) = super::read_with(doc, (HOST, &done.host), (KERNELS, texts));
+    let before = format!("{}{KERNELS}", super::runtime::DEVICE);
+    let (host, kernels) = super::read_with(doc, (HOST, &done.host), (&before, texts));
     let rewritten = bodies(&host).chain(kernels.iter().flat_map(bodies));
     let program = Program::of(rewritten.chain(doc.other_bodies()));
     let signature = inputs::signature(view.body()).map_err(|why| format!("It is not run: {why}."))?;

@@ -61,7 +61,7 @@ pub(super) const CALLS: &str = "ww_calls";
 pub(super) const LAUNCH_ERROR: &str = "ww_launch_error";
 
 /// Before kernel text, whose host functions call what [`HOST`] defines.
-const DEVICE: &str = "
+pub(super) const DEVICE: &str = "
 enum {
     cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidConfiguration = 9,
     cudaMemcpyHostToHost = 0, cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3
