@@ -7,6 +7,7 @@
 
 mod flags;
 mod holding;
+mod part;
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -40,8 +41,71 @@ struct State {
     projects: HashMap<PathBuf, Arc<flags::Project>>,
     /// What may be headers below the folder of a project.
     listed: HashMap<PathBuf, Arc<Listed>>,
+    /// Documents that may be parts of other files, and what stands before the place where one includes them.
+    parts: HashMap<PathBuf, Option<Part>>,
     /// Counts how often what was read may have become something else.
     changes: u64,
+}
+
+/// What a document is read behind, because another file includes it.
+#[derive(Clone, Debug)]
+struct Part {
+    place: Arc<part::Place>,
+    /// What an `#include` of it asks for.
+    name: Arc<str>,
+    header: Arc<ide::Header>,
+}
+
+impl State {
+    /// Forgets what was read of a file that is this text now; whether it was another.
+    fn forget_headers(&mut self, path: &Path, text: Option<&Text>) -> bool {
+        let Some(&id) = self.ids.get(path) else { return false };
+        let kinds = [Kind::Project, Kind::System, Kind::Guess, Kind::Template].map(|kind| (id, kind));
+        let known: Vec<(u32, Kind)> = kinds.into_iter().filter(|k| self.read.contains_key(k)).collect();
+        if known.is_empty() {
+            return false;
+        }
+        let now = match text {
+            Some(text) => Some(text.to_string()),
+            None => read(path),
+        };
+        let mut is_news = false;
+        for key in known {
+            let before = self.read.get(&key).and_then(|h| h.as_ref()).map(|h| h.text());
+            let is_template = key.1 == Kind::Template;
+            let now = now.as_deref().map(|t| if is_template { of_template(t) } else { t.to_owned() });
+            if before.map(|t| &**t) != now.as_deref() {
+                self.read.remove(&key);
+                is_news = true;
+            }
+        }
+        is_news
+    }
+
+    /// Forgets what documents are read behind where a text that is this now says something else of it; whether it does.
+    fn forget_parts(&mut self, path: &Path, text: Option<&Text>) -> bool {
+        let now = text.map(ToString::to_string).or_else(|| read(path)).unwrap_or_default();
+        let before = self.parts.len();
+        self.parts.retain(|document, part| match part {
+            _ if document == path => part::may_be_part(document, &now),
+            Some(part) if part.place.by == path => {
+                part::before(&part.place, document, &now).as_deref() == Some(part.place.own())
+            }
+            _ => true,
+        });
+        self.parts.len() != before
+    }
+
+    /// A number for a path, the same all along; `None`: there are too many.
+    fn id_of(&mut self, path: &Path) -> Option<u32> {
+        if let Some(&id) = self.ids.get(path) {
+            return Some(id);
+        }
+        let id = u32::try_from(self.paths.len()).ok().filter(|id| *id < u32::MAX)?;
+        self.paths.push(path.into());
+        self.ids.insert(path.to_owned(), id);
+        Some(id)
+    }
 }
 
 /// As what a header is found.
@@ -78,6 +142,7 @@ impl Disk {
         state.read.clear();
         state.projects.clear();
         state.listed.clear();
+        state.parts.clear();
         state.changes += 1;
     }
 
@@ -106,26 +171,7 @@ impl Disk {
             Some(text) => drop(state.open.insert(path.clone(), text.clone())),
             None => drop(state.open.remove(&path)),
         }
-        let Some(&id) = state.ids.get(&path) else { return false };
-        let kinds = [Kind::Project, Kind::System, Kind::Guess, Kind::Template].map(|kind| (id, kind));
-        let known: Vec<(u32, Kind)> = kinds.into_iter().filter(|k| state.read.contains_key(k)).collect();
-        if known.is_empty() {
-            return false;
-        }
-        let now = match text {
-            Some(text) => Some(text.to_string()),
-            None => read(&path),
-        };
-        let mut is_news = false;
-        for key in known {
-            let before = state.read.get(&key).and_then(|h| h.as_ref()).map(|h| h.text());
-            let is_template = key.1 == Kind::Template;
-            let now = now.as_deref().map(|t| if is_template { of_template(t) } else { t.to_owned() });
-            if before.map(|t| &**t) != now.as_deref() {
-                state.read.remove(&key);
-                is_news = true;
-            }
-        }
+        let is_news = state.forget_parts(&path, text) | state.forget_headers(&path, text);
         state.changes += u64::from(is_news);
         is_news
     }
@@ -143,7 +189,9 @@ impl Disk {
             (None, Some(path)) => (around(path), Some(root_of(path))),
             _ => (Vec::new(), None),
         };
+        let part = path.as_deref().filter(|p| language != ide::Language::CSharp && !self.is_listed(p)).and_then(|p| self.part(p));
         let mut flags = told.unwrap_or_default();
+        flags.includes.extend(part.as_ref().map(|p| p.name.to_string()));
         // what nvcc is told is not what the host's compiler is told
         let deciding = flags.deciding.as_deref().filter(|_| language.is_compiled_whole());
         let compiler = self.compilers.predefined(language, deciding);
@@ -161,6 +209,7 @@ impl Disk {
             folder,
             around,
             root,
+            part,
             quoted: flags.quoted,
             project: folders.len(),
             folders: folders
@@ -241,15 +290,7 @@ impl Disk {
     fn header(&self, path: &Path, name: &str, kind: Kind) -> Option<Arc<ide::Header>> {
         let (id, open) = {
             let mut state = self.lock();
-            let id = match state.ids.get(path) {
-                Some(&id) => id,
-                None => {
-                    let id = u32::try_from(state.paths.len()).ok().filter(|id| *id < u32::MAX)?;
-                    state.paths.push(path.into());
-                    state.ids.insert(path.to_owned(), id);
-                    id
-                }
-            };
+            let id = state.id_of(path)?;
             if let Some(known) = state.read.get(&(id, kind)) {
                 return known.clone();
             }
@@ -272,6 +313,34 @@ impl Disk {
             })
         });
         self.lock().read.entry((id, kind)).or_insert(header).clone()
+    }
+
+    /// Whether a build description names a document: it is compiled by itself.
+    fn is_listed(&self, document: &Path) -> bool {
+        document.ancestors().skip(1).any(|folder| self.described(folder).lists(document))
+    }
+
+    /// What a document is read behind, if it can be meant as a part of others alone and one includes it.
+    fn part(&self, document: &Path) -> Option<Part> {
+        if let Some(known) = self.lock().parts.get(document) {
+            return known.clone();
+        }
+        let text = |path: &Path| match self.open_text(path) {
+            Some(text) => Some(text.to_string()),
+            None => read(path),
+        };
+        let is_part = text(document).is_some_and(|t| part::may_be_part(document, &t));
+        let place = if is_part { part::place(document, &text) } else { None };
+        let part = place.and_then(|place| {
+            let id = self.lock().id_of(&place.by)?;
+            let by = place.by.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let header = ide::Header::new(ide::HeaderId(id), by, false, place.before.clone());
+            let header = Arc::new(header.around(place.line, place.others));
+            let name = format!("{}:{}", place.by.display(), place.line).into();
+            Some(Part { place: Arc::new(place), name, header })
+        });
+        self.lock().parts.insert(document.to_owned(), part.clone());
+        part
     }
 
     /// What may be headers below a project's folder.
@@ -315,6 +384,8 @@ struct Search {
     around: Vec<PathBuf>,
     /// The project's, below which is looked where they are not there either.
     root: Option<PathBuf>,
+    /// What the document is read behind.
+    part: Option<Part>,
     /// How many of them are the project's; the others are the system's.
     project: usize,
 }
@@ -322,6 +393,9 @@ struct Search {
 impl ide::HeaderSource for Search {
     fn find(&self, ask: &ide::HeaderAsk) -> Option<Arc<ide::Header>> {
         let name = Path::new(&*ask.name);
+        if let Some(part) = self.part.as_ref().filter(|p| ask.from.is_none() && p.name == ask.name) {
+            return Some(part.header.clone());
+        }
         if name.is_absolute() {
             return self.disk.header(&plain(name), &ask.name, Kind::Project);
         }
@@ -513,6 +587,7 @@ mod tests {
             folders: placed(Path::new("inc"), source.parent()).into_iter().collect(),
             around: Vec::new(),
             root: None,
+            part: None,
             project: 1,
         };
         let text = |a: &ide::HeaderAsk| search.find(a).map(|h| h.text().to_string());

@@ -54,6 +54,12 @@ pub(crate) mod includes {
     pub(crate) const ABOVE: usize = 6;
     /// Names that are looked at where a folder of headers is looked for.
     pub(crate) const LOOKED_AT: usize = 20_000;
+    /// Files in which is looked for one that includes a document.
+    pub(crate) const PART_FILES: usize = 400;
+    /// How much of those that name it is read.
+    pub(crate) const PART_BYTES: usize = 8 << 20;
+    /// How many files may stand around one that is included.
+    pub(crate) const PART_NESTED: usize = 3;
 }
 
 /// Of `lsp::client_life`.

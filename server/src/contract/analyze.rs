@@ -35,6 +35,7 @@ fn choice(choice: &ide::Choice) -> wire::Choice {
         ide::Taken::NotFound => ("not found", None),
         ide::Taken::Guessed => ("found nearby", None),
         ide::Taken::Template(file) => ("template", Some(file.to_string())),
+        ide::Taken::Around { line, .. } => ("includes this file", Some(line.to_string())),
         ide::Taken::StandIn => ("stand-in", None),
         ide::Taken::TooMuch => ("not read", None),
     };

@@ -192,9 +192,14 @@ impl Project {
         Project { commands, all }
     }
 
+    /// Whether a file is listed.
+    pub fn lists(&self, file: &Path) -> bool {
+        self.commands.iter().any(|(path, _)| path == file)
+    }
+
     /// All files that are listed, if this one is; but for those that are compiled in several ways.
     pub fn compiled_with(&self, file: &Path) -> Option<Vec<PathBuf>> {
-        let is_listed = self.commands.iter().any(|(path, _)| path == file);
+        let is_listed = self.lists(file);
         let mut ways: std::collections::BTreeMap<&PathBuf, Option<&Flags>> = Default::default();
         for (path, flags) in &self.commands {
             ways.entry(path).and_modify(|w| *w = w.filter(|f| *f == flags)).or_insert(Some(flags));

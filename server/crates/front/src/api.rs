@@ -206,6 +206,8 @@ pub enum Taken {
     Guessed,
     /// A header that was not found; the file that a build makes it of was read, with nothing configured.
     Template(Arc<str>),
+    /// A file that includes the document, on this line; so many places more do.
+    Around { line: u32, others: u32 },
     /// A header that was not found, in whose place a text of ours was read.
     StandIn,
     /// A header that was not read because headers are nested too deeply or too long in all.

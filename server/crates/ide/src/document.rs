@@ -411,7 +411,17 @@ impl Doc {
         &self.inner.unit.configuration
     }
 
-    /// The same in words, each a phrase that continues "read with": `` `_OPENMP` not defined ``.
+    /// The file that includes it, if it is read as a part of that.
+    pub(crate) fn part_of(&self) -> Option<&str> {
+        let around = |c: &&Choice| matches!(c.taken, front::Taken::Around { .. });
+        self.configuration().iter().find(around).map(|c| &*c.name)
+    }
+    /// Whether its loops can become kernels in a file beside it.
+    pub(crate) fn offloads(&self) -> bool {
+        self.language().offloads && self.part_of().is_none()
+    }
+
+    /// [`Doc::configuration`] in words, each a phrase that continues "read with": `` `_OPENMP` not defined ``.
     pub fn configuration_words(&self) -> Vec<String> {
         crate::words::configuration(self.configuration())
     }

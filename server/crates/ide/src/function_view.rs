@@ -119,7 +119,7 @@ impl<'a> FunctionView<'a> {
     }
     /// Whether loops of this document can become kernels.
     pub fn can_offload(&self) -> bool {
-        self.doc.language().offloads
+        self.doc.offloads()
     }
     /// Where the function is.
     pub fn at(&self) -> LineColumn {

@@ -106,7 +106,7 @@ pub enum Refused {
 /// none is left.
 pub fn offload(ask: &Ask, findings: &Findings, which: &Which) -> Result<Offloaded, Refused> {
     let doc = &ask.doc;
-    if !doc.language().offloads {
+    if !doc.offloads() {
         return Err(Refused::Because(not_from_c(doc)));
     }
     if let Which::Lines(lines) = which {

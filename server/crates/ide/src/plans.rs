@@ -35,6 +35,9 @@ pub(crate) const GENERATED: &str =
 
 /// Why loops in other languages are left alone.
 pub(crate) fn not_from_c(doc: &Doc) -> String {
+    if let Some(by) = doc.part_of().filter(|_| doc.language().offloads) {
+        return format!("Not offloaded: this file is a part of `{by}`, which includes it, and what is written here is written for all that do.");
+    }
     if let Some(label) = no_kernels_yet(doc) {
         return format!("Not yet offloaded: {label}.");
     }
@@ -43,6 +46,9 @@ pub(crate) fn not_from_c(doc: &Doc) -> String {
 
 /// The same in a few words.
 pub(crate) fn not_from_c_label(doc: &Doc) -> String {
+    if doc.part_of().is_some() && doc.language().offloads {
+        return "in a file that others include".to_owned();
+    }
     no_kernels_yet(doc).unwrap_or_else(|| "not a C file".to_owned())
 }
 

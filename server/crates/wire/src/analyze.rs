@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Kernel;
 
-const TAKEN: [&str; 10] = [
+const TAKEN: [&str; 11] = [
     "not defined",
     "defined",
     "platform",
@@ -16,6 +16,7 @@ const TAKEN: [&str; 10] = [
     "not found",
     "found nearby",
     "template",
+    "includes this file",
     "stand-in",
     "not read",
 ];
@@ -61,10 +62,10 @@ pub struct Choice {
     pub name: String,
     /// `platform`: as gcc on x86-64 Linux has it; `compiler`: as the one that was asked says; `either way`: left open, the
     /// compiler's options decide; `found nearby`: where nobody said to look; `template`: the file that a build makes
-    /// it of (`value`), with nothing configured.
+    /// it of (`value`), with nothing configured; `includes this file`: a file whose text before that line (`value`) was read first.
     #[schemars(extend("enum" = TAKEN))]
     pub taken: String,
-    /// What it was given, the compiler's name, or the template's.
+    /// What it was given, the compiler's name, the template's, or a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }

@@ -50,6 +50,8 @@ pub struct Header {
     is_guess: bool,
     /// The file that a build makes it of, whose text it has.
     template: Option<Arc<str>>,
+    /// It is what stands around a document that it includes on this line, and so many places more do.
+    around: Option<(u32, u32)>,
     text: Arc<str>,
     hash: u64,
     read: OnceLock<Read>,
@@ -77,6 +79,7 @@ impl Header {
             is_system,
             is_guess: false,
             template: None,
+            around: None,
             hash: hash((&text, is_system)),
             text,
             read: OnceLock::new(),
@@ -92,6 +95,16 @@ impl Header {
     pub fn made_of(mut self, file: &str) -> Header {
         self.template = Some(file.into());
         self.guessed()
+    }
+    /// The same, as what stands in a file before it includes the document, on this line; so many places more do.
+    pub fn around(mut self, line: u32, others: u32) -> Header {
+        self.around = Some((line, others));
+        self.hash = hash((self.hash, line, others));
+        self
+    }
+    /// Where it includes the document itself, and how many places more do.
+    pub(crate) fn includes_document(&self) -> Option<(u32, u32)> {
+        self.around
     }
     /// The file that a build would make it of, and that was read in its place.
     pub fn template(&self) -> Option<&Arc<str>> {

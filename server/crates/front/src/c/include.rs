@@ -207,6 +207,9 @@ impl Walk<'_, '_> {
             let taken = header.template().map_or(Taken::Guessed, |file| Taken::Template(file.clone()));
             self.note(ask.name.clone(), taken);
         }
+        if let Some((line, others)) = header.includes_document() {
+            self.note(header.name().into(), Taken::Around { line, others });
+        }
         let read = header.read();
         // A guard is the header's own: no other text says whether it is defined, however many are missing.
         if let Some(guard) = read.guard.as_ref().filter(|g| self.s.macros.get(g).is_none()) {
