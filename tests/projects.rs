@@ -245,3 +245,75 @@ fn an_editor_is_told_when_another_file_changes() {
     client.wait("the changed file's meaning", shows(&a, "carried-dependence"));
     assert_eq!(client.finish(), Some(0));
 }
+
+/// A tile of a transposition whose size, element and launch are the including file's.
+const TILE: &str = "__global__ void turn(const real *a, real *b, int n) {\n\
+                    \x20 __shared__ real t[SIDE][SIDE];\n\
+                    \x20 int x = blockIdx.x * SIDE + threadIdx.x, y = blockIdx.y * SIDE + threadIdx.y;\n\
+                    \x20 t[threadIdx.y][threadIdx.x] = a[y * n + x];\n\
+                    \x20 __syncthreads();\n\
+                    \x20 b[(blockIdx.x * SIDE + threadIdx.y) * n + blockIdx.y * SIDE + threadIdx.x] = t[threadIdx.x][threadIdx.y];\n}\n";
+const TURNING: &str = "#include <stdlib.h>\n#define SIDE 32\ntypedef float real;\n#include \"tile.cu\"\n\
+                       void run(float *a, float *b) {\n  turn<<<dim3(8, 8), dim3(SIDE, SIDE)>>>(a, b, 256);\n}\n";
+
+#[test]
+fn a_kernel_file_is_read_behind_the_file_that_includes_it() {
+    let folder = Folder::new(&[("tile.cu", TILE), ("main.cu", TURNING)]);
+    let output = folder.run(&["analyze", "--format", "json", "tile.cu"]);
+    let report: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", err(&output)));
+    let file = &report["files"][0];
+    let taken = json!({"name": "main.cu", "taken": "includes this file", "value": "4"});
+    assert!(file["configuration"].as_array().is_some_and(|c| c.contains(&taken)), "{file:#}");
+    let launch = &file["kernels"][0]["launches"][0];
+    assert_eq!(
+        (&launch["block"], &launch["file"], &launch["line"]),
+        (&json!([32, 32, 1]), &json!("main.cu"), &json!(6))
+    );
+    let words = file["diagnostics"][0]["message"].as_str().unwrap_or_default();
+    assert!(words.starts_with("32-way bank conflict"), "{words}");
+    assert!(words.contains("(the launch on line 6 of `main.cu`)"), "{words}");
+}
+
+#[test]
+fn a_template_of_loops_is_judged_with_one_of_its_types_and_not_rewritten() {
+    let folder = Folder::new(&[
+        ("axpy.inc.c", "void NAME(int n, T *restrict y, const T *restrict x) {\n  for (int i = 0; i < n; i++)\n    y[i] += x[i];\n}\n"),
+        ("all.c", "#define T float\n#define NAME axpyf\n#include \"axpy.inc.c\"\n#undef T\n#undef NAME\n#define T double\n#define NAME axpyd\n#include \"axpy.inc.c\"\n"),
+    ]);
+    let said = out(&folder.run(&["analyze", "axpy.inc.c"]));
+    assert!(said.contains("independent"), "{said}");
+    assert!(
+        said.contains("what stands in `all.c` before line 3, which includes this file, as 1 more place does"),
+        "{said}"
+    );
+    let refused = folder.run(&["offload", "axpy.inc.c", "--loop", "2"]);
+    assert!(err(&refused).contains("this file is a part of `all.c`"), "{}", err(&refused));
+    assert_ne!(refused.status.code(), Some(0));
+}
+
+#[test]
+fn an_editor_learns_of_a_launch_in_another_file_and_of_its_change() {
+    let folder = Folder::new(&[("tile.cu", TILE), ("main.cu", TURNING)]);
+    let (tile, main) = (folder.uri("tile.cu"), folder.uri("main.cu"));
+    let mut client = Client::start(&full_caps());
+    client.open_as(&tile, "cuda-cpp", TILE);
+    client.wait("the conflict with the other file's launch", says(&tile, "32-way bank conflict"));
+    // what stands before the place is the text in the editor, before it is saved
+    let padded = TURNING.replace("#define SIDE 32", "#define SIDE 16");
+    client.open_as(&main, "cuda-cpp", &padded);
+    client.notify("textDocument/didSave", json!({"textDocument": {"uri": main}}));
+    client.wait("the conflict with tiles of 16", says(&tile, "8-way bank conflict"));
+    assert_eq!(client.finish(), Some(0));
+}
+
+/// A document's diagnostics have these words.
+fn says<'a>(uri: &'a str, words: &'a str) -> impl FnMut(&Value) -> bool + 'a {
+    move |m| {
+        let of = &m["params"]["diagnostics"];
+        let has = |d: &Value| d["message"].as_str().is_some_and(|t| t.contains(words));
+        m["method"] == "textDocument/publishDiagnostics"
+            && m["params"]["uri"] == *uri
+            && of.as_array().is_some_and(|all| all.iter().any(has))
+    }
+}

@@ -189,7 +189,10 @@ impl Disk {
             (None, Some(path)) => (around(path), Some(root_of(path))),
             _ => (Vec::new(), None),
         };
-        let part = path.as_deref().filter(|p| language != ide::Language::CSharp && !self.is_listed(p)).and_then(|p| self.part(p));
+        let part = path
+            .as_deref()
+            .filter(|p| language.compiler.is_some() && !self.is_listed(p))
+            .and_then(|p| self.part(p));
         let mut flags = told.unwrap_or_default();
         flags.includes.extend(part.as_ref().map(|p| p.name.to_string()));
         // what nvcc is told is not what the host's compiler is told

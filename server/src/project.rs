@@ -6,6 +6,7 @@
 //! documents. Nothing here runs where somebody types. Which files are around a document: [`around`].
 
 mod around;
+mod launches;
 mod names;
 
 use std::collections::{BTreeMap, HashMap};
@@ -37,6 +38,7 @@ struct State {
     /// The files below source roots, where nothing changes.
     listed: HashMap<(PathBuf, ide::Language), Below>,
     read: HashMap<PathBuf, Read>,
+    kernels: launches::Known,
     /// Counts the uses, so that files know when they were used last.
     uses: u64,
 }
@@ -66,7 +68,7 @@ impl Projects {
         self.lock().roots = roots.into_iter().filter_map(|r| absolute(&r)).collect();
     }
 
-    /// The files that a document reaches; `None` where it is of no language that has them, or is no file of a program (a header),
+    /// The files that a document reaches, or what launches its kernels in others; `None` where it is of no language that has them, or is no file of a program (a header),
     /// and when it is called off.
     pub fn of(
         &self,
@@ -76,6 +78,9 @@ impl Projects {
         cancel: &CancelToken,
     ) -> Option<ide::Project> {
         let language = doc.language();
+        if language.kernels {
+            return self.launches_of(doc, &absolute(path)?, given, cancel).map(ide::Project::of_launches);
+        }
         let path = absolute(path).filter(|p| is_linked(p, language))?;
         let roots = self.lock().roots.clone();
         let around = around(&self.disk, (&path, language), &roots, |root| self.below(root, language))?;

@@ -10,7 +10,14 @@ pub fn kernel(report: &FileReport, k: &ide::KernelReport) -> wire::Kernel {
     let given = |l: &ide::LaunchReport| wire::GivenLaunch {
         block: l.block,
         grid: l.grid,
-        line: place(l.span)[0],
+        file: match &l.at {
+            ide::LaunchPlace::Here(_) => None,
+            ide::LaunchPlace::Elsewhere { file, .. } => Some(file.to_string()),
+        },
+        line: match &l.at {
+            ide::LaunchPlace::Here(span) => place(*span)[0],
+            ide::LaunchPlace::Elsewhere { line, .. } => *line,
+        },
         taken: l.taken.clone(),
     };
     let out_of_range = |x: &ide::RangeReport| {

@@ -157,8 +157,13 @@ mod tests {
 
     #[test]
     fn the_first_source_that_includes_it_says_what_stands_before() -> anyhow::Result<()> {
-        let main = "#define N 8\n#ifdef GPU\n#  include \"kernels/add.cu\"\n#endif\n#include \"kernels/add.cu\"\n";
-        let files = [("main.cu", main), ("kernels/add.cu", "int f(void);\n"), ("kernels/a.h", "#include \"add.cu\"\n")];
+        let main =
+            "#define N 8\n#ifdef GPU\n#  include \"kernels/add.cu\"\n#endif\n#include \"kernels/add.cu\"\n";
+        let files = [
+            ("main.cu", main),
+            ("kernels/add.cu", "int f(void);\n"),
+            ("kernels/a.h", "#include \"add.cu\"\n"),
+        ];
         let found = placed(&files, "kernels/add.cu")?;
         let before = "#define N 8\n#ifdef GPU\n\n#endif\n".to_owned();
         assert_eq!(found, Some(("main.cu".to_owned(), 3, 2, before)));
@@ -174,7 +179,10 @@ mod tests {
             ("inner.c", "REAL f(REAL x) { return SCALE * x; }\n"),
         ];
         let found = placed(&files, "inner.c")?.map(|(by, line, _, before)| (by, line, before));
-        assert_eq!(found, Some(("outer.c".to_owned(), 2, "#define REAL double\n\n#define SCALE 2\n".to_owned())));
+        assert_eq!(
+            found,
+            Some(("outer.c".to_owned(), 2, "#define REAL double\n\n#define SCALE 2\n".to_owned()))
+        );
         Ok(())
     }
 

@@ -123,6 +123,27 @@ pub fn sources(folder: &Path) -> Option<Below> {
     (!is_shared(folder)).then(|| those_below(folder, &is_source))
 }
 
+/// The files around a document that may launch kernels: those of its folder first, then the others below its source root.
+pub fn launching(document: &Path, roots: &[PathBuf]) -> Vec<PathBuf> {
+    const EXTENSIONS: [&str; 5] = ["cu", "cuh", "h", "hpp", "hh"];
+    let fits = |f: &Path| f.extension().and_then(|e| e.to_str()).is_some_and(|e| EXTENSIONS.contains(&e));
+    let Some(folder) = document.parent() else { return Vec::new() };
+    let root = root(folder, roots);
+    let mut out: Vec<PathBuf> = children(folder).into_iter().filter(|f| fits(f)).collect();
+    if !is_shared(&root) {
+        let near = out.len();
+        out.extend(those_below(&root, &fits).files);
+        let own: std::collections::HashSet<PathBuf> = out.iter().take(near).cloned().collect();
+        let mut at = 0;
+        out.retain(|f| {
+            at += 1;
+            at <= near || !own.contains(f)
+        });
+    }
+    out.retain(|f| f != document);
+    out
+}
+
 /// Whether a file is one of the [`sources`] of a folder.
 pub fn is_source_below(folder: &Path, file: &Path) -> bool {
     let Ok(within) = file.strip_prefix(folder) else { return false };

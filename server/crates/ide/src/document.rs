@@ -314,7 +314,7 @@ impl Doc {
     ) -> Doc {
         let nothing = analysis::Program::default();
         let known = before.map_or(&nothing, |d| &d.inner.program);
-        let own = match options.project {
+        let own = match options.project.as_ref().filter(|p| p.has_files()) {
             Some(_) => parts(&unit, parsed.text(), false),
             None => alone(&unit),
         };

@@ -11,6 +11,7 @@ use front::{Item, ItemKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use text::{LineIndex, Text};
 
+use crate::kernels::LaunchElsewhere;
 use crate::{Language, Options};
 
 /// What a file may define for others, by the look of its text: enough to know whether it is worth reading.
@@ -112,6 +113,7 @@ struct Inner {
     others: Arc<OtherFiles>,
     near: Vec<Arc<ProjectFile>>,
     far: Vec<Arc<ProjectFile>>,
+    launches: Vec<LaunchElsewhere>,
 }
 
 impl Project {
@@ -120,7 +122,19 @@ impl Project {
     pub fn of(near: Vec<Arc<ProjectFile>>, far: Vec<Arc<ProjectFile>>, searched: &str) -> Project {
         let files = |of: &[Arc<ProjectFile>]| of.iter().map(|f| f.file.clone()).collect::<Vec<_>>();
         let others = Arc::new(OtherFiles::of(&files(&near), &files(&far), searched));
-        Project { inner: Arc::new(Inner { others, near, far }) }
+        Project { inner: Arc::new(Inner { others, near, far, launches: Vec::new() }) }
+    }
+    /// What other files of a program of kernels launch of a document's.
+    pub fn of_launches(launches: Vec<LaunchElsewhere>) -> Project {
+        let (near, far) = Default::default();
+        Project { inner: Arc::new(Inner { others: Arc::default(), near, far, launches }) }
+    }
+    /// Whether it says anything of functions.
+    pub(crate) fn has_files(&self) -> bool {
+        self.inner.others.searched().is_some()
+    }
+    pub(crate) fn launches(&self) -> &[LaunchElsewhere] {
+        &self.inner.launches
     }
     /// The files that a program uses of these.
     pub(crate) fn used(&self, program: &analysis::Program) -> Vec<&Arc<ProjectFile>> {
@@ -150,7 +164,10 @@ impl PartialEq for Project {
         };
         let (a, b) = (&*self.inner, &*other.inner);
         Arc::ptr_eq(&self.inner, &other.inner)
-            || a.others.searched() == b.others.searched() && same(&a.near, &b.near) && same(&a.far, &b.far)
+            || a.others.searched() == b.others.searched()
+                && same(&a.near, &b.near)
+                && same(&a.far, &b.far)
+                && a.launches == b.launches
     }
 }
 impl Eq for Project {}

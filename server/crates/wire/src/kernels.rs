@@ -28,7 +28,7 @@ pub struct Kernel {
     pub branches: Vec<KernelBranch>,
     /// Blocks along x, y, z; null where no launch is known.
     pub grid: Option<[u32; 3]>,
-    /// What the launches in the document say, as far as they say it: one for each way in which the program comes to one.
+    /// What the launches in the document and in other files of its program say, as far as they say it: one for each way in which the program comes to one.
     pub launches: Vec<GivenLaunch>,
     pub line: u32,
     pub name: String,
@@ -49,6 +49,9 @@ pub struct GivenLaunch {
     /// Null where the text does not say it.
     pub block: Option<[u32; 3]>,
     pub grid: Option<[u32; 3]>,
+    /// Where it is not in the document: the file of the program that it stands in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     pub line: u32,
     /// Values that were taken where the program leaves others open.
     pub taken: Vec<String>,

@@ -4,7 +4,9 @@ use analysis::{BarrierVerdict, KernelFacts, RaceVerdict, Split, Uniformity};
 use base::Span;
 use term::Op;
 
-use super::{known_launch, launch_of, needless_everywhere, said, shape, thread_words, Origin, Shape};
+use super::{
+    known_launch, launch_of, needless_everywhere, said, shape, thread_words, LaunchPlace, Origin, Shape,
+};
 use crate::{Ask, Doc};
 
 /// A kernel and what is proved of it.
@@ -14,7 +16,7 @@ pub struct KernelReport {
     pub span: Span,
     /// With which launch, if one is known; else all holds for every launch.
     pub shape: Option<(Shape, Origin)>,
-    /// What the document's launches of it say, as far as they say it; in words what was taken where others are possible.
+    /// What launches of it say, as far as they say it; in words what was taken where others are possible.
     pub launches: Vec<LaunchReport>,
     /// What was taken for the launch that the rest is said of.
     pub taken: Vec<String>,
@@ -26,10 +28,10 @@ pub struct KernelReport {
     pub out_of_range: Option<Vec<RangeReport>>,
 }
 
-/// A launch of a kernel in the document.
+/// A launch of a kernel.
 #[derive(Clone, Debug)]
 pub struct LaunchReport {
-    pub span: Span,
+    pub at: LaunchPlace,
     pub grid: Option<[u32; 3]>,
     pub block: Option<[u32; 3]>,
     pub taken: Vec<String>,
@@ -192,7 +194,7 @@ fn one(ask: &Ask, item: &front::Item, launches: &[(String, Shape)]) -> KernelRep
 
 fn launch_report(doc: &Doc, g: &super::GivenLaunch) -> LaunchReport {
     let taken = shape::taken(doc, g).iter().map(|t| said::taken_word(doc, t)).collect();
-    LaunchReport { span: g.at, grid: g.given.grid, block: g.given.block, taken }
+    LaunchReport { at: g.at.clone(), grid: g.given.grid, block: g.given.block, taken }
 }
 
 fn races(doc: &Doc, item: &front::Item, facts: &KernelFacts) -> RacesReport {

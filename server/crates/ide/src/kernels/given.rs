@@ -11,8 +11,17 @@ use crate::Doc;
 /// A launch as the text gives it, one way to come to it, and where it stands.
 #[derive(Debug)]
 pub(crate) struct GivenLaunch {
-    pub at: Span,
+    pub at: LaunchPlace,
     pub given: analysis::LaunchGiven,
+}
+
+/// Where a launch stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LaunchPlace {
+    /// In the document.
+    Here(Span),
+    /// In another file of its program, on this 1-based line.
+    Elsewhere { file: Arc<str>, line: u32 },
 }
 
 /// What the launches of each kernel give it.
@@ -66,7 +75,13 @@ pub(crate) fn find_given(doc: &Doc) -> FxHashMap<Arc<str>, Vec<GivenLaunch>> {
         let Some(name) = item.body.args(t).first().and_then(|&c| item.body.as_name(c)) else { continue };
         let at = item.body.span(t).shifted(item.span.start);
         let all = analysis::launch_given(&cx, &item.body, t).into_iter();
-        out.entry(name.clone()).or_default().extend(all.map(|given| GivenLaunch { at, given }));
+        out.entry(name.clone())
+            .or_default()
+            .extend(all.map(|given| GivenLaunch { at: LaunchPlace::Here(at), given }));
+    }
+    let elsewhere = doc.options().project.iter().flat_map(|p| p.launches());
+    for launch in elsewhere.filter(|l| items.iter().any(|i| i.is_kernel && *i.name == *l.kernel)) {
+        out.entry(launch.kernel.clone()).or_default().push(launch.to_given());
     }
     out
 }

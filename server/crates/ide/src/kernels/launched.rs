@@ -13,20 +13,19 @@ pub(super) fn in_part(doc: &Doc, name: &str, shown: &str) -> String {
     let known =
         |g: &&super::GivenLaunch| usize::from(g.given.block.is_some()) + usize::from(g.given.grid.is_some());
     let best = given.iter().rev().max_by_key(known).filter(|g| known(g) > 0);
-    let line = |at: u32| line_column(doc, at).line;
     match best {
         Some(g) => {
-            let line = line(g.at.start);
+            let at = super::said::launch_place(doc, &g.at);
             match (&g.given.grid, &g.given.block) {
                 (None, Some(block)) => format!(
-                    "the launch on line {line} has blocks of {} threads; its grid is not known as a number",
+                    "the launch {at} has blocks of {} threads; its grid is not known as a number",
                     number(*block)
                 ),
                 (Some(grid), None) => format!(
-                    "the launch on line {line} has {} blocks; how many threads a block has is not known as a number",
+                    "the launch {at} has {} blocks; how many threads a block has is not known as a number",
                     number(*grid)
                 ),
-                _ => format!("what the launch on line {line} gives {} is not known", quoted(shown)),
+                _ => format!("what the launch {at} gives {} is not known", quoted(shown)),
             }
         }
         None => match launched_on(doc, shown) {

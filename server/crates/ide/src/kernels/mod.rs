@@ -6,6 +6,7 @@
 //! verdicts over all launches; what is said here was seen, for one launch and one input.
 
 mod beside;
+mod elsewhere;
 mod facts;
 mod foreign;
 mod given;
@@ -29,11 +30,13 @@ use term::device::{Scope, Word};
 use term::{Op, TermId};
 
 pub(crate) use beside::{beside, Beside, Wanted};
+pub use elsewhere::{kernels_named, not_launched_here, LaunchElsewhere};
 pub use facts::{
     kernel_reports, AccessReport, BarrierReport, BranchReport, KernelReport, LaunchReport, RaceReport,
     RacesReport, RangeReport,
 };
 pub(crate) use foreign::foreign;
+pub use given::LaunchPlace;
 pub(crate) use given::{find_given, GivenLaunch};
 pub(crate) use hover::hover;
 pub use printed::kernel_text;

@@ -40,7 +40,7 @@ impl Shown<'_> {
             let from = match origin {
                 Origin::Asked => "as asked".to_owned(),
                 Origin::Comment => "from its comment".to_owned(),
-                Origin::Launch(at) => format!("as launched on line {}", self.line(*at)),
+                Origin::Launch(at) => format!("as launched {}", super::said::launch_place(self.doc, at)),
             };
             let _ = write!(out, ">>> {from}");
         }

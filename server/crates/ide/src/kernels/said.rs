@@ -9,7 +9,8 @@ use analysis::{
 use base::Span;
 
 use super::shape::{Origin, Taken};
-use super::{shape, thread_words};
+use super::{shape, thread_words, LaunchPlace};
+use crate::words::quoted;
 use crate::Doc;
 
 /// Where a term of a function stands in the document; that of the kernel's name where it stands elsewhere.
@@ -89,11 +90,10 @@ pub(crate) fn launch_words(doc: &Doc, kernel: &front::Item, launch: &KernelLaunc
         _ => String::new(),
     };
     let which = match of_file {
-        Some((s, Origin::Launch(at)))
-            if (s.grid, s.block) == (grid, block) && is_launched_elsewhere(doc, kernel, at) =>
-        {
-            format!(" (the launch on line {})", line(doc, at))
-        }
+        Some((s, Origin::Launch(at))) if (s.grid, s.block) == (grid, block) => match at {
+            LaunchPlace::Here(at) if !is_launched_again(doc, kernel, at) => String::new(),
+            at => format!(" (the launch {})", launch_place(doc, &at)),
+        },
         _ => String::new(),
     };
     let product = |e: [u32; 3]| match e {
@@ -107,8 +107,16 @@ pub(crate) fn launch_words(doc: &Doc, kernel: &front::Item, launch: &KernelLaunc
     format!("{} {blocks} of {} {threads}{}{which}{taken}", product(grid), product(block), values.concat())
 }
 
+/// `on line 10`, `on line 10 of main.cu`
+pub(super) fn launch_place(doc: &Doc, at: &LaunchPlace) -> String {
+    match at {
+        LaunchPlace::Here(at) => format!("on line {}", line(doc, *at)),
+        LaunchPlace::Elsewhere { file, line } => format!("on line {line} of {}", quoted(file)),
+    }
+}
+
 /// Whether other places of the document launch the kernel, too.
-fn is_launched_elsewhere(doc: &Doc, kernel: &front::Item, at: Span) -> bool {
+fn is_launched_again(doc: &Doc, kernel: &front::Item, at: Span) -> bool {
     let place = |host: &front::Item, t| host.body.span(t).shifted(host.span.start);
     doc.launches(&kernel.name).any(|(host, t)| line(doc, place(host, t)) != line(doc, at))
 }

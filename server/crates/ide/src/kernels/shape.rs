@@ -9,7 +9,7 @@ use analysis::{launch_extents, launch_value, TakenAs};
 use base::Span;
 use term::{Body, Op};
 
-use super::GivenLaunch;
+use super::{GivenLaunch, LaunchPlace};
 use crate::Doc;
 
 /// `<<<grid, block, shared>>>`, and what the kernel is given.
@@ -38,12 +38,11 @@ pub struct Taken {
 }
 
 /// Who says so.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Origin {
     Asked,
     Comment,
-    /// A launch in the file, of this place.
-    Launch(Span),
+    Launch(LaunchPlace),
 }
 
 /// Reads `GXxGYxGZ,BXxBYxBZ[,SHARED][,name=VALUE][,name[COUNT]]…`; extents may also be `(x, y)` or `dim3(x, y)`.
@@ -129,7 +128,7 @@ pub(crate) fn of_file(doc: &Doc, item: &front::Item) -> Result<Option<(Shape, Or
         g.grid.is_some() && fits && g.shared_bytes.is_some()
     };
     let known = all.iter().filter(whole).min_by_key(|g| g.given.taken.len());
-    Ok(known.and_then(|g| Some((of_given(doc, item, g)?, Origin::Launch(g.at)))))
+    Ok(known.and_then(|g| Some((of_given(doc, item, g)?, Origin::Launch(g.at.clone())))))
 }
 
 /// What a launch says whose grid and block are known.
@@ -151,7 +150,8 @@ fn of_given(doc: &Doc, item: &front::Item, g: &GivenLaunch) -> Option<Shape> {
 pub(super) fn taken(doc: &Doc, g: &GivenLaunch) -> Vec<Taken> {
     let one = |t: &analysis::Taken| {
         let all = doc.unit().items.iter().chain(&doc.unit().lenders);
-        let item = all.into_iter().find(|i| i.body.name == t.function);
+        let is_here = matches!(g.at, LaunchPlace::Here(_));
+        let item = all.into_iter().find(|i| is_here && i.body.name == t.function);
         let at = item.map(|i| i.body.span(t.term).shifted(i.span.start));
         Taken { name: t.name.clone(), value: t.value, why: t.why, at }
     };
@@ -175,12 +175,14 @@ fn of_launch(body: &Body, t: term::TermId, item: &front::Item) -> Option<Shape> 
     Some(shape)
 }
 
-/// All launches of a kernel in the file, with what each says; `None`: not all that a run needs.
+/// All launches of a kernel that are known, with what each says; `None`: not all that a run needs.
 pub(super) fn all_of(doc: &Doc, item: &front::Item) -> Vec<Option<Shape>> {
-    doc.launches(&item.name).map(|(host, t)| of_launch(&host.body, t, item)).collect()
+    let here = doc.launches(&item.name).map(|(host, t)| of_launch(&host.body, t, item));
+    let elsewhere = doc.given(&item.name).iter().filter(|g| !matches!(g.at, LaunchPlace::Here(_)));
+    here.chain(elsewhere.map(|g| of_given(doc, item, g))).collect()
 }
 
-/// The block with which the file launches the kernel everywhere, where the grid is not known; what was taken for it is beside it.
+/// The block with which all known launches launch the kernel, where the grid is not known; what was taken for it is beside it.
 pub(super) fn block_of(doc: &Doc, item: &front::Item) -> Option<([u32; 3], Vec<Taken>)> {
     let all = doc.given(&item.name);
     let first = all.first()?;

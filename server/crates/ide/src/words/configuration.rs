@@ -48,10 +48,13 @@ fn phrase(choice: &Choice) -> Option<String> {
         Taken::NotFound if crate::lints::is_known_header(name) => return None,
         Taken::NotFound => format!("`{name}` not found"),
         Taken::Template(file) => format!("`{name}` as `{file}` has it with nothing configured"),
-        Taken::Around { line, others: 0 } => format!("what stands in `{name}` before line {line}, which includes this file"),
+        Taken::Around { line, others: 0 } => {
+            format!("what stands in `{name}` before line {line}, which includes this file")
+        }
         Taken::Around { line, others } => format!(
-            "what stands in `{name}` before line {line}, which includes this file, as {} do",
-            super::plural(*others as usize, "more place")
+            "what stands in `{name}` before line {line}, which includes this file, as {} {}",
+            super::plural(*others as usize, "more place"),
+            if *others == 1 { "does" } else { "do" }
         ),
         Taken::StandIn => format!("`{name}` not found and a text of Warpwright's own in its place"),
         Taken::TooMuch => format!("`{name}` not read, because headers are nested too deeply or too long"),
