@@ -64,7 +64,13 @@ fn check(text: &str, expect: Expect) {
                 let extent = match (&b.extent, &b.rows) {
                     (Some(all), _) => range(all),
                     (None, Some(rows)) => format!("rows of {}", term::notation::print(body, rows.table)),
-                    (None, None) => "whole".into(),
+                    (None, None) => match &b.search {
+                        Some(search) => {
+                            let read = search.reads.iter().map(|&s| &*body.symbols[s].name);
+                            format!("what the host finds, reading {:?}", read.collect::<Vec<_>>())
+                        }
+                        None => "whole".into(),
+                    },
                 };
                 out += &format!("{} {how}: {extent}\n", body.symbols[b.symbol].name);
                 let Some(rows) = &b.rows else { continue };
@@ -112,7 +118,16 @@ fn lines() {
         x in and out: 0 .. ((n + -2) >= 0 ? (n + -1) : (0 + -1))
     "#]]);
     check("void f(int n, float *restrict x, const int *restrict c) { for (int i = 0; i < n; i++) if (c[i]) x[i+1] = 0; }", expect![[r#"
-        refused: [DataDependentCondition, Unsized(SymbolId(2))]
+        trips max(0, n)
+        x partly out: what the host finds, reading ["c"]
+        c in: 0 .. ((n + -1) >= 0 ? (n + -1) : (0 + -1))
+    "#]]);
+    check("void f(int n, const int *restrict r, const int *restrict c, const double *restrict x, double *restrict y) { for (int i = 0; i < n; i++) { double s = 0; for (int k = r[i]; k < r[i+1]; k++) s += x[c[k]]; y[i] = s; } }", expect![[r#"
+        trips max(0, n)
+        r in: 0 .. ((n + -1) >= 0 ? n : (0 + -1))
+        c in: what the host finds, reading ["r"]
+        x in: what the host finds, reading ["r", "c"]
+        y out: 0 .. ((n + -1) >= 0 ? (n + -1) : (0 + -1))
     "#]]);
 }
 

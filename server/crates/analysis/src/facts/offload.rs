@@ -1,7 +1,7 @@
 //! What a kernel for a loop needs to know beyond the loop's verdict: the loops it spreads, the memory it touches, what the
 //! host tests before the launch and what stands in variables after it. Deliberately absent: how it is found ([`crate::offload`]).
 
-use term::{SymbolId, TermId, TypeId};
+use term::{BinOp, SymbolId, TermId, TypeId};
 
 use super::{Condition, Expr, Induction, LoopId, Private, Reduction};
 
@@ -145,7 +145,7 @@ impl Buffer {
 }
 
 /// What is left of an iteration where only the subscripts of one array matter: the host runs through it before the loop, and
-/// reads no memory.
+/// reads no memory but elements of arrays that the loop leaves alone, which the loop reads there as well.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Search {
     pub steps: Vec<SearchStep>,
@@ -153,6 +153,8 @@ pub struct Search {
     pub inputs: Vec<SymbolId>,
     /// Variables that an iteration sets before it uses them. Those with one name have one type.
     pub set: Vec<SymbolId>,
+    /// Arrays of which it reads elements.
+    pub reads: Vec<SymbolId>,
 }
 
 /// One step of a [`Search`].
@@ -168,8 +170,26 @@ pub enum SearchStep {
         holds: bool,
         then: Vec<SearchStep>,
     },
-    /// The element is touched, surely or perhaps.
+    /// A variable becomes what an operation makes of it and a number; `None`: 1.
+    Update {
+        symbol: SymbolId,
+        op: BinOp,
+        by: Option<TermId>,
+    },
+    /// A pointer into the array comes to point so many elements from its beginning: as many as another pointer, and more or fewer.
+    Point {
+        symbol: SymbolId,
+        from: Option<SymbolId>,
+        by: Vec<(BinOp, TermId)>,
+    },
+    /// As long as the condition holds.
+    While {
+        condition: TermId,
+        then: Vec<SearchStep>,
+    },
+    /// The element is touched, surely or perhaps; counted from where a pointer into the array points.
     Touch {
+        from: Option<SymbolId>,
         subscript: TermId,
         sure: bool,
     },

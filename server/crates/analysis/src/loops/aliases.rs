@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use crate::algebra::poly::VarKind;
@@ -158,13 +158,15 @@ fn has_extent(computed: &Computed<'_, '_>, accesses: &[AffineAccess], s: SymbolI
     })
 }
 
-/// Values that the host can bound before the loop, as intervals: they are computed from the indices of counted loops and from what
-/// stays the same.
+/// Values that the host can bound before the loop, as intervals or by going through them: they are computed from the indices of counted
+/// loops, from what stays the same, and from elements of arrays that the loop leaves alone.
 struct Computed<'m, 'a> {
     body: &'m Body,
     model: &'m Model<'a>,
     /// The places in the loop that set each variable.
     set: FxHashMap<SymbolId, Vec<TermId>>,
+    /// What the loop writes elements of.
+    stored: FxHashSet<SymbolId>,
 }
 
 impl<'m, 'a> Computed<'m, 'a> {
@@ -180,7 +182,8 @@ impl<'m, 'a> Computed<'m, 'a> {
                 set.entry(s).or_default().push(t);
             }
         }
-        Computed { body, model, set }
+        let stored = model.accesses.iter().filter(|a| a.write).map(|a| a.base).collect();
+        Computed { body, model, set, stored }
     }
 
     /// `open`: the variables that are being looked into; one made of itself has no bounds that are known.
@@ -202,7 +205,29 @@ impl<'m, 'a> Computed<'m, 'a> {
             }
             Op::Select => args[1..].iter().all(|&a| self.is_computed(a, open)),
             Op::Sym(s) => self.is_computed_variable(*s, open),
+            Op::Index => self.is_element(t, open),
+            Op::Member { arrow: false, .. } if self.is_element(t, open) => true,
             Op::Member { .. } => self.is_fixed(t),
+            _ => false,
+        }
+    }
+
+    /// Whether it is an element of an array that the loop leaves alone, or a part of one: the host reads it where the loop does.
+    fn is_element(&self, t: TermId, open: &mut Vec<SymbolId>) -> bool {
+        let body = self.body;
+        match (body.op(t), body.args(t)) {
+            (Op::Member { arrow: false, .. }, &[of]) => self.is_element(of, open),
+            (Op::Index, &[array, subscript]) => {
+                let found = match body.array_symbol(array) {
+                    Some(s) => {
+                        let is_table = self.model.objects.tables.contains(&s);
+                        let changed = self.model.effects.writes_in(self.model.root);
+                        !self.stored.contains(&s) && !changed.contains(&s) && !is_table
+                    }
+                    None => self.is_element(array, open),
+                };
+                found && self.is_computed(subscript, open)
+            }
             _ => false,
         }
     }
@@ -214,7 +239,11 @@ impl<'m, 'a> Computed<'m, 'a> {
             && body.walk(t).all(|x| match body.op(x) {
                 Op::Int(_) | Op::SizeOfType(_) | Op::SizeOf => true,
                 Op::Binary(_) | Op::Unary(_) | Op::Cast | Op::Arithmetic(_) => true,
-                Op::Member { arrow, .. } => !arrow,
+                Op::Member { arrow: false, .. } => true,
+                Op::Member { .. } => match body.path_of(x) {
+                    Some(p) => !changed.contains(&p.own) && !self.stored.contains(&p.own),
+                    None => false,
+                },
                 Op::Sym(s) => match body.symbols[*s].storage {
                     Storage::Constant(_) => true,
                     _ => body.symbols[*s].is_own_scalar() && !changed.contains(s),

@@ -393,6 +393,14 @@ impl Builder<'_> {
         if let Some(init) = parts.init {
             self.visit_statement(init);
         }
+        // what the bound reads of memory is read once even where no iteration begins
+        let bound = control.as_ref().filter(|c| parts.tests_first && !c.pointer).and_then(|c| c.bound);
+        let loads =
+            |t: TermId| matches!(self.body.op(t), Op::Index | Op::Deref | Op::Member { arrow: true, .. });
+        let is_fixed = |b: TermId| self.effects.is_invariant_in(self.body, b, t);
+        if let Some(b) = bound.filter(|&b| self.body.walk(b).any(loads) && is_fixed(b)) {
+            self.visit(b);
+        }
         self.loops.push(ModelLoop {
             term: t,
             var,

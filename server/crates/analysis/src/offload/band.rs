@@ -382,9 +382,12 @@ impl Nest<'_, '_> {
                 let at: Vec<TermId> = accesses.iter().map(|a| self.home(a.term)).collect();
                 let set = self.cx.effects.writes_in(self.claim.term);
                 let set = set.iter().filter_map(|&s| self.own_symbol(s)).collect();
+                let stores = self.model.accesses.iter().filter(|a| a.write);
+                let stores = stores.filter_map(|a| Some((self.own_symbol(a.base)?, self.home(a.term))));
+                let stores: Vec<(SymbolId, TermId)> = stores.collect();
                 crate::offload::search::buffer(
                     self.body,
-                    &set,
+                    (&set, &stores),
                     (self.claim, self.control),
                     known,
                     (&accesses, &at),

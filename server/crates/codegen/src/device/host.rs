@@ -255,10 +255,14 @@ impl<'p> Host<'p> {
         });
         tests.extend(self.unlike());
         tests.extend(self.asked());
-        for b in &plan.buffers {
-            self.extent(b, &mut tests);
+        // what a search reads is known to keep apart from what is written before it is read
+        let most = plan.buffers.iter().map(|b| search::rank(plan, b)).max().unwrap_or(0);
+        for rank in 0..=most {
+            for b in plan.buffers.iter().filter(|b| search::rank(plan, b) == rank) {
+                self.extent(b, &mut tests);
+            }
+            tests.extend(self.tests(rank));
         }
-        tests.extend(self.tests());
         let grid = self.grid(&mut tests);
         self.own_sizes(&mut tests);
         let block = self.kernel.block.iter().take(grid.len()).map(|&n| Term::Int(n.into())).collect();
@@ -337,9 +341,11 @@ impl<'p> Host<'p> {
         let size = self.element_size(b);
         let bytes = |count: Term| let_(&b.bytes_name, SIZE, Term::binary(BinOp::Mul, count, size));
         if let Some(search) = &b.search {
-            let (first, last) = self.search_calls(b, search);
+            let last = b.last_name();
+            let first = self.search_call(b, search, &last);
+            out.push(Term::head("_Let", vec![Term::name(&last), Term::name(LONG_LONG)]));
             out.push(let_(&b.first_name, LONG_LONG, first));
-            let last = Term::binary(BinOp::Add, last, Term::Int(1));
+            let last = Term::binary(BinOp::Add, Term::name(&last), Term::Int(1));
             let mut count = Term::binary(BinOp::Sub, last, Term::name(&b.first_name));
             if is_counted {
                 out.push(let_(&b.count_name, LONG_LONG, count));

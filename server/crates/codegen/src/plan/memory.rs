@@ -83,6 +83,14 @@ impl BufferPlan {
         self.on_device && self.each.as_ref().is_none_or(|e| e.kept)
     }
 
+    /// What the last element is called in the host block where a search finds it; no other name ends as that of the first.
+    pub(crate) fn last_name(&self) -> String {
+        match self.first_name.rsplit_once("first") {
+            Some((before, after)) => format!("{before}last{after}"),
+            None => format!("{}_last", self.first_name),
+        }
+    }
+
     /// Number of elements, if it is a known constant.
     pub fn constant_count(&self) -> Option<i128> {
         let (first, last) = self.extent.as_ref()?;

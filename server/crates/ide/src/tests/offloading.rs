@@ -133,7 +133,9 @@ fn what_a_called_function_does_is_said_of_its_call() {
         "static int get(const int *p, const int *ix, int i) { return p[ix[i]]; }\nvoid f(int n, int *restrict a, const int *restrict b, const int *restrict ix) {\n    for (int i = 0; i < n; i++)\n        a[i] = get(b, ix, i);\n}\n",
         Which::Line(3),
         expect![[r#"
-            Because("No kernel is made, because memory decides which cells a subscript in `get(b, ix, i)` on line 4 means, so it is not known what to copy. Use an array whose declaration says how large it is, or run it where the data is. You can promise what is there, in a comment before the loop: `// warpwright: assume(size(b) = …)`.")
+            f_i.cu: f_i_kernel [256, 1, 1] ["(ww_trips_i + 255) / 256"] [("x", "i")]
+            ==== f#0 line 3 in f_i.cu, [(8, 3), (9, 3), (10, 4)]
+            [] ["-fmad=false"]
         "#]],
     );
     check(

@@ -65,7 +65,7 @@ fn a_promise_that_would_not_settle_it_is_neither_said_nor_offered() {
 
 #[test]
 fn a_loop_that_cannot_be_copied_says_which_sizes_would_do() {
-    let all = said("void f(int n, const int *restrict idx, const float *restrict x, float *restrict y)\n{\n    for (int i = 0; i < n; i++)\n        y[i] = x[idx[i]];\n}\n");
+    let all = said("void f(int n, const float *restrict w, const float *restrict x, float *restrict y)\n{\n    for (int i = 0; i < n; i++)\n        y[i] = x[(int)w[i]];\n}\n");
     assert!(all[0].contains("`// warpwright: assume(size(x) = …)`"), "{all:?}");
 }
 

@@ -188,7 +188,7 @@ fn hints_and_lenses() {
 
 #[test]
 fn a_loop_without_a_kernel_is_not_promised_one() {
-    let code = "void f(int n, int *restrict h, const int *restrict k) {\n    for (int i = 0; i < n; i++)\n        h[k[i] & 7]++;\n}\nint g[8];\nvoid all(int n, const int *restrict k) {\n    for (int i = 0; i < n; i++)\n        g[k[i] & 7]++;\n}\n#define LOOP for (int i = 0; i < n; i++) a[i] *= i;\nvoid m(int n, int *a) {\n    LOOP\n}\nvoid outer(int n, int *h, int *restrict k) {\n    while (n --> 0)\n        for (int i = 0; i < n; i++)\n            h[k[i] & 7]++;\n}\n";
+    let code = "void f(int n, int *restrict h, const float *restrict k) {\n    for (int i = 0; i < n; i++)\n        h[(int)k[i] & 7]++;\n}\nint g[8];\nvoid all(int n, const int *restrict k) {\n    for (int i = 0; i < n; i++)\n        g[k[i] & 7]++;\n}\n#define LOOP for (int i = 0; i < n; i++) a[i] *= i;\nvoid m(int n, int *a) {\n    LOOP\n}\nvoid outer(int n, int *h, float *restrict k) {\n    while (n --> 0)\n        for (int i = 0; i < n; i++)\n            h[(int)k[i] & 7]++;\n}\n";
     let doc = open(code);
     let findings = full(&doc);
     let offered: Vec<bool> =

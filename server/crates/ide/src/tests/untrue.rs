@@ -117,13 +117,13 @@ fn restrict_is_advised_where_it_helps() {
     // a pointer that is loaded gains nothing by it
     let all = said("struct s { float *a, *b; int n; };\nvoid f(struct s *s) {\n    for (int i = 0; i < s->n; i++)\n        for (int j = 0; j < 8; j++)\n            s->a[i * i + j] = s->b[j];\n}\n");
     assert!(!all.contains("`restrict`"), "{all}");
-    let all = said("void f(int n, const int *idx, const float *a, float *b) {\n    for (int i = 0; i < n; i++)\n        b[i] = a[idx[i]];\n}\n");
+    let all = said("void f(int n, const float *w, const float *a, float *b) {\n    for (int i = 0; i < n; i++)\n        b[i] = a[(int)w[i]];\n}\n");
     assert!(all.contains("Declare `") && all.contains("`restrict` if it never overlaps"), "{all}");
     // with it the loop would still not be parallel
     let all = said("void f(int n, int *head, int *next, const int *row) {\n    for (int i = 0; i < n; i++) {\n        int k = row[i];\n        next[i] = head[k];\n        head[k] = i;\n    }\n}\n");
     assert!(!all.contains("`restrict`"), "{all}");
     // one alone is not enough
-    let all = said("void f(int n, const int *p, const int *r, const int *restrict q, int *a, int *b) {\n    for (int i = 0; i < n; i++) {\n        a[i] = p[q[i]];\n        b[i] = r[q[i]];\n    }\n}\n");
+    let all = said("void f(int n, const int *p, const int *r, const float *restrict q, int *a, int *b) {\n    for (int i = 0; i < n; i++) {\n        a[i] = p[(int)q[i]];\n        b[i] = r[(int)q[i]];\n    }\n}\n");
     assert!(all.contains(" `restrict` if they never overlap."), "{all}");
 }
 

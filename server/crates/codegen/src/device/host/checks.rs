@@ -25,8 +25,18 @@ impl Host<'_> {
         is_any.then(|| test(Term::all(BinOp::And, limits.into_iter()), "no size below overflows"))
     }
 
-    pub(super) fn tests(&mut self) -> Vec<Term> {
+    /// The tests that can be made once the ends of arrays up to this rank are known, but for those of the ranks before.
+    pub(super) fn tests(&mut self, rank: usize) -> Vec<Term> {
         let plan = self.plan;
+        let of = |k: &usize| plan.buffers.get(*k).map_or(0, |b| super::search::rank(plan, b));
+        let rank_of = |t: &&Test| match &t.kind {
+            TestKind::Apart(i, j) => of(i).max(of(j)),
+            TestKind::Extent(k) | TestKind::Back(k) | TestKind::Distinct(k) => of(k),
+            TestKind::Outside { buffer, .. }
+            | TestKind::CellInBuffer { buffer, .. }
+            | TestKind::InRange { buffer, .. } => of(buffer),
+            _ => 0,
+        };
         // where arrays lie on the device already, the region has seen to them, and cells are its own
         let of_arrays = |t: &&Test| {
             matches!(
@@ -42,7 +52,8 @@ impl Host<'_> {
             )
         };
         let resident = self.steps.is_some();
-        plan.tests.iter().filter(|t| !(resident && of_arrays(t))).flat_map(|t| self.test(t)).collect()
+        let now = plan.tests.iter().filter(|t| rank_of(t) == rank);
+        now.filter(|t| !(resident && of_arrays(t))).flat_map(|t| self.test(t)).collect()
     }
 
     /// Of these the tests by value alone, and the rest.

@@ -1,11 +1,15 @@
-//! Functions that find the first and the last element of an array that a loop touches, by going through its iterations without
-//! its memory: one addition to the host's work an iteration, where no expression says the ends.
+//! Functions that find the first and the last element of an array that a loop touches, by going through its iterations: one addition
+//! to the host's work an iteration, where no expression says the ends.
+//!
+//! Arrays whose elements decide are read as the loop reads them, once it is known that nothing of them is written: what they show must
+//! be what the loop would see ([`rank`]).
 
 use analysis::{Search, SearchStep, Step};
-use term::{BinOp, IntKind, Op, Storage, SymbolId, TermId, UnOp};
+use term::{BinOp, FloatKind, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::Host;
-use crate::device::expr::{int_name, Dialect, Exprs};
+use crate::device::expr::{float_name, int_name, Dialect, Exprs};
+use crate::device::field_name;
 use crate::device::host_expr::term_text;
 use crate::device::host_term::{Term, LONG_LONG};
 use crate::plan::{name_part, BufferPlan, Dim, Kernel, Plan};
@@ -15,7 +19,7 @@ const GREATEST: i128 = (1 << 63) - 1;
 
 /// What the function is called.
 fn name(plan: &Plan<'_>, b: &BufferPlan) -> String {
-    format!("{}_end_of_{}", plan.name, name_part(&plan.body.symbols[b.symbol].name))
+    format!("{}_ends_of_{}", plan.name, name_part(&plan.body.symbols[b.symbol].name))
 }
 
 /// The variables that it is given: those of the steps, and those that the index is computed from.
@@ -34,15 +38,16 @@ fn inputs(plan: &Plan<'_>, d: &Dim, search: &Search) -> Vec<SymbolId> {
     all
 }
 
-/// The function of an array that has one: with `is_last`, the last element, else the first. Of none, and where one that is
-/// touched perhaps lies outside, the last is before the first.
+/// The function of an array that has one: it gives the first element, and leaves the last where it is told to. Of none, and where one
+/// that is touched perhaps lies outside, the last is before the first.
 pub(super) fn function(plan: &Plan<'_>, kernel: &Kernel, b: &BufferPlan) -> Vec<Term> {
     let (Some(search), Some(d)) = (&b.search, kernel.dims.first()) else { return Vec::new() };
     let exprs = Exprs { plan, kernel, dialect: Dialect::Device };
     let p = &plan.prefix;
     let own = |n: &str| Term::Name(format!("{p}{n}"));
     let [first, last, low, high] = ["first", "last", "low", "high"].map(own);
-    let mut parameters = vec![Term::declared(&format!("{p}is_last"), "int", None)];
+    let end = || own("end");
+    let mut parameters = vec![Term::declared(&format!("{p}end"), "long long*", None)];
     parameters.push(Term::declared(&d.trips_name, LONG_LONG, None));
     if d.lower_on_host {
         parameters.push(Term::declared(&d.lower_name, LONG_LONG, None));
@@ -51,7 +56,15 @@ pub(super) fn function(plan: &Plan<'_>, kernel: &Kernel, b: &BufferPlan) -> Vec<
         parameters.push(Term::declared(&d.step_name, LONG_LONG, None));
     }
     for s in inputs(plan, d, search) {
-        parameters.push(Term::declared(&exprs.name(s), &exprs.type_name(plan.body.symbols[s].ty), None));
+        parameters.push(Term::declared(
+            &variable_name(&exprs, s),
+            &exprs.type_name(plan.body.symbols[s].ty),
+            None,
+        ));
+    }
+    for r in read(plan, search) {
+        let ty = format!("const {}*", exprs.type_name(r.element));
+        parameters.push(Term::declared(&read_name(plan, r.symbol), &ty, None));
     }
     let variable = |n: &str, value: Term| Term::declared(&format!("{p}{n}"), LONG_LONG, Some(value));
     let least = || Term::binary(BinOp::Sub, Term::Wide(-GREATEST), Term::Int(1));
@@ -63,9 +76,9 @@ pub(super) fn function(plan: &Plan<'_>, kernel: &Kernel, b: &BufferPlan) -> Vec<
     let mut inner = vec![Term::declared(&exprs.name(d.index), ty, Some(index))];
     let mut declared: Vec<String> = Vec::new();
     for &s in &search.set {
-        let name = exprs.name(s);
+        let name = variable_name(&exprs, s);
         if !declared.contains(&name) {
-            inner.push(Term::declared(&name, &exprs.type_name(plan.body.symbols[s].ty), None));
+            inner.push(Term::declared(&name, &number_type(&exprs, s), None));
             declared.push(name);
         }
     }
@@ -78,16 +91,53 @@ pub(super) fn function(plan: &Plan<'_>, kernel: &Kernel, b: &BufferPlan) -> Vec<
     let before = Term::binary(BinOp::Lt, low, first.clone());
     let behind = Term::binary(BinOp::Gt, high, last.clone());
     let outside = Term::all(BinOp::Or, [none, before, behind].into_iter());
-    let is_last = || own("is_last");
     let answer =
-        |yes: Term, no: Term| Term::head("Return", vec![Term::head("Select", vec![is_last(), yes, no])]);
-    body.push(Term::when(outside, vec![answer(Term::Int(-1), Term::Int(0))]));
-    body.push(answer(last, first));
+        |last: Term, first: Term| vec![end().deref().assign(last), Term::head("Return", vec![first])];
+    body.push(Term::when(outside, answer(Term::Int(-1), Term::Int(0))));
+    body.extend(answer(last, first));
     let what = &plan.body.symbols[b.symbol].name;
     vec![
-        Term::comment(&format!("The first or the last element of {what} that the loop touches.")),
+        Term::comment(&format!("The first and the last element of {what} that the loop touches.")),
         Term::function(&["static"], LONG_LONG, &name(plan, b), parameters, body),
     ]
+}
+
+/// What a variable, or a value that lies behind a pointer, is called in the function.
+fn variable_name(exprs: &Exprs<'_>, s: SymbolId) -> String {
+    let symbol = &exprs.plan.body.symbols[s];
+    match symbol.storage {
+        Storage::Path => read_name(exprs.plan, s),
+        _ => exprs.name(s),
+    }
+}
+
+/// The type of a variable that the function has of its own: pointers are counted from where their array begins.
+fn number_type(exprs: &Exprs<'_>, s: SymbolId) -> String {
+    let types = &exprs.plan.body.types;
+    let ty = exprs.plan.body.symbols[s].ty;
+    match types.kind(ty) {
+        TypeKind::Pointer { .. } => LONG_LONG.to_owned(),
+        _ => exprs.type_name(ty),
+    }
+}
+
+/// The arrays that the search reads.
+fn read<'p>(plan: &'p Plan<'_>, search: &'p Search) -> impl Iterator<Item = &'p BufferPlan> {
+    search.reads.iter().filter_map(|s| plan.buffers.iter().find(|b| b.symbol == *s))
+}
+
+/// What such an array is called in the function.
+fn read_name(plan: &Plan<'_>, s: SymbolId) -> String {
+    format!("{}{}", plan.prefix, name_part(&plan.body.symbols[s].name))
+}
+
+/// After how many other searches an array's ends are found: what a search reads must be known to keep apart from what the loop writes
+/// before it is read.
+pub(super) fn rank(plan: &Plan<'_>, b: &BufferPlan) -> usize {
+    let Some(search) = b.search.as_ref().filter(|s| !s.reads.is_empty()) else { return 0 };
+    // none reads what it looks for, and what it reads is only read
+    let below = read(plan, search).filter(|r| r.symbol != b.symbol).map(|r| rank(plan, r));
+    1 + below.max().unwrap_or(0)
 }
 
 /// The index in an iteration.
@@ -119,12 +169,19 @@ fn value(exprs: &Exprs<'_>, t: TermId) -> Term {
     let unsupported = || Term::Name(format!("{}unsupported", exprs.plan.prefix));
     let kind = body.types.as_int(body.ty(t)).unwrap_or(IntKind::LongLong);
     let ty = int_name(kind, Dialect::Device);
+    if let Some(kind) = body.types.as_float(body.ty(t)) {
+        return number(exprs, t, kind);
+    }
     match (body.op(t), body.args(t)) {
         (Op::Int(v), _) if kind == IntKind::Int => Term::Int(*v),
         (Op::Int(v), _) => Term::cast(ty, Term::Int(*v)),
         (Op::Sym(s), _) => match body.symbols[*s].storage {
             Storage::Constant(v) => Term::cast(ty, Term::Int(v)),
-            _ => Term::Name(exprs.name(*s)),
+            _ => Term::Name(variable_name(exprs, *s)),
+        },
+        (Op::Member { arrow: true, .. }, _) => match body.path_of(t) {
+            Some(p) => Term::Name(variable_name(exprs, p.own)),
+            None => unsupported(),
         },
         (Op::Unary(UnOp::Neg), &[a]) => value(exprs, a).negative(),
         (Op::Unary(UnOp::Plus), &[a]) => Term::cast(ty, value(exprs, a)),
@@ -138,20 +195,52 @@ fn value(exprs: &Exprs<'_>, t: TermId) -> Term {
             Term::head("Select", vec![value(exprs, c), value(exprs, a), value(exprs, b)])
         }
         (Op::Cast, &[a]) => Term::cast(ty, value(exprs, a)),
+        (Op::Index | Op::Member { arrow: false, .. }, _) => element(exprs, t).unwrap_or_else(unsupported),
         _ => unsupported(),
     }
 }
 
-fn steps(exprs: &Exprs<'_>, p: &str, all: &[SearchStep]) -> Vec<Term> {
+/// A floating-point number that nothing rounds.
+fn number(exprs: &Exprs<'_>, t: TermId, kind: FloatKind) -> Term {
     let body = exprs.plan.body;
+    let unsupported = || Term::Name(format!("{}unsupported", exprs.plan.prefix));
+    match (body.op(t), body.args(t)) {
+        (Op::Float(v), _) if kind == FloatKind::F64 => Term::Float(v.get()),
+        (Op::Float(v), _) => Term::cast(float_name(kind), Term::Float(v.get())),
+        (Op::Sym(s), _) => Term::Name(variable_name(exprs, *s)),
+        (Op::Unary(UnOp::Neg), &[a]) => value(exprs, a).negative(),
+        (Op::Cast, &[a]) => Term::cast(float_name(kind), value(exprs, a)),
+        _ => element(exprs, t).unwrap_or_else(unsupported),
+    }
+}
+
+/// An element of an array that is read, or a part of one.
+fn element(exprs: &Exprs<'_>, t: TermId) -> Option<Term> {
+    let body = exprs.plan.body;
+    match (body.op(t), body.args(t)) {
+        (Op::Member { field, .. }, &[of]) => {
+            Some(Term::head("Dot", vec![element(exprs, of)?, Term::name(&field_name(field))]))
+        }
+        (Op::Index, &[array, subscript]) => {
+            let of = match body.array_symbol(array) {
+                Some(s) => Term::Name(read_name(exprs.plan, s)),
+                None => element(exprs, array)?,
+            };
+            Some(of.at(value(exprs, subscript)))
+        }
+        _ => None,
+    }
+}
+
+fn steps(exprs: &Exprs<'_>, p: &str, all: &[SearchStep]) -> Vec<Term> {
     let value = |t: TermId| value(exprs, t);
+    let named = |s: SymbolId| Term::Name(variable_name(exprs, s));
     let mut out = Vec::new();
     for s in all {
         match s {
             SearchStep::Set { symbol, value: v } => {
-                let ty = exprs.type_name(body.symbols[*symbol].ty);
-                let value = Term::cast(&ty, value(*v));
-                out.push(Term::Name(exprs.name(*symbol)).assign(value));
+                let value = Term::cast(&number_type(exprs, *symbol), value(*v));
+                out.push(named(*symbol).assign(value));
             }
             SearchStep::If { condition, holds, then } => {
                 let condition = match holds {
@@ -160,8 +249,26 @@ fn steps(exprs: &Exprs<'_>, p: &str, all: &[SearchStep]) -> Vec<Term> {
                 };
                 out.push(Term::when(condition, steps(exprs, p, then)));
             }
-            SearchStep::Touch { subscript, sure } => {
-                let at = || Term::cast(LONG_LONG, value(*subscript));
+            SearchStep::Update { symbol, op, by } => {
+                let by = by.map_or(Term::Int(1), value);
+                let moved = Term::binary(*op, named(*symbol), by);
+                out.push(named(*symbol).assign(Term::cast(&number_type(exprs, *symbol), moved)));
+            }
+            SearchStep::Point { symbol, from, by } => {
+                let begin = from.map_or(Term::Int(0), named);
+                let wide = |t: TermId| Term::cast(LONG_LONG, value(t));
+                let place = by.iter().fold(begin, |at, (op, by)| Term::binary(*op, at, wide(*by)));
+                out.push(named(*symbol).assign(place));
+            }
+            SearchStep::While { condition, then } => {
+                let then = steps(exprs, p, then);
+                out.push(Term::head("While", vec![value(*condition), Term::List(then)]));
+            }
+            SearchStep::Touch { from, subscript, sure } => {
+                let at = || {
+                    let at = Term::cast(LONG_LONG, value(*subscript));
+                    from.map_or(at.clone(), |p| Term::binary(BinOp::Add, named(p), at))
+                };
                 let (low, high) = if *sure { ("first", "last") } else { ("low", "high") };
                 for (name, op) in [(low, BinOp::Lt), (high, BinOp::Gt)] {
                     let end = || Term::Name(format!("{p}{name}"));
@@ -174,11 +281,11 @@ fn steps(exprs: &Exprs<'_>, p: &str, all: &[SearchStep]) -> Vec<Term> {
 }
 
 impl Host<'_> {
-    /// The calls that give first and last element.
-    pub(super) fn search_calls(&mut self, b: &BufferPlan, search: &Search) -> (Term, Term) {
+    /// The first element, by a call that leaves the last one in a variable of this name.
+    pub(super) fn search_call(&mut self, b: &BufferPlan, search: &Search, last: &str) -> Term {
         let plan = self.plan;
-        let Some(d) = self.kernel.dims.first() else { return (Term::Int(0), Term::Int(-1)) };
-        let mut values = vec![Term::name(&d.trips_name)];
+        let Some(d) = self.kernel.dims.first() else { return Term::Int(0) };
+        let mut values = vec![Term::head("AddressOf", vec![Term::name(last)]), Term::name(&d.trips_name)];
         if d.lower_on_host {
             let ty = int_name(d.index_type, Dialect::Host);
             let text = format!("({ty}){}", term_text(&self.c, d.lower));
@@ -195,11 +302,9 @@ impl Host<'_> {
         for s in inputs(plan, d, search) {
             values.push(self.given.variable(s));
         }
-        let call = |is_last: i128| {
-            let mut all = vec![Term::Int(is_last)];
-            all.extend(values.iter().cloned());
-            Term::call(&name(plan, b), all)
-        };
-        (call(0), call(1))
+        for r in read(plan, search) {
+            values.push(Term::Name(self.given.array(r)));
+        }
+        Term::call(&name(plan, b), values)
     }
 }
