@@ -84,7 +84,8 @@ fn search(
         .collect();
     let fresh =
         |s: SymbolId| declared.contains(&s) || claim.privates.iter().any(|p| p.symbol == s && !p.copied_in);
-    let can_know = |s: SymbolId| is_number(body, s) || is_pointer_to(body, s, element);
+    let can_know =
+        |s: SymbolId| is_number(body, s) || is_exact_kind(body, s) || is_pointer_to(body, s, element);
     let mut known: FxHashSet<SymbolId> =
         written.iter().copied().filter(|&s| s != control.index && can_know(s) && fresh(s)).collect();
     loop {
@@ -126,6 +127,13 @@ fn is_number(body: &Body, s: SymbolId) -> bool {
     symbol.is_own_scalar() && body.types.as_int(symbol.ty).is_some()
 }
 
+/// A floating-point variable of the function that only its name reaches.
+fn is_exact_kind(body: &Body, s: SymbolId) -> bool {
+    let symbol = &body.symbols[s];
+    let kind = body.types.as_float(symbol.ty);
+    symbol.is_own_scalar() && matches!(kind, Some(FloatKind::F32 | FloatKind::F64))
+}
+
 /// A pointer variable of the function that only its name reaches, to elements of a type.
 fn is_pointer_to(body: &Body, s: SymbolId, element: TypeId) -> bool {
     let symbol = &body.symbols[s];
@@ -155,7 +163,7 @@ fn with_variables(body: &Body, steps: Vec<SearchStep>, control: &Control) -> Opt
     let reads = reads.into_iter().collect();
     let inputs: Vec<SymbolId> = inputs.into_iter().collect();
     let all: Vec<SymbolId> = inputs.iter().chain(&set).copied().chain([control.index]).collect();
-    let kind = |s: SymbolId| body.types.as_int(body.symbols[s].ty);
+    let kind = |s: SymbolId| body.types.kind(body.symbols[s].ty);
     let is_set = |s: &SymbolId| set.contains(s);
     let clash = |a: SymbolId, b: SymbolId| {
         let same = body.symbols[a].name == body.symbols[b].name && a != b;
@@ -332,7 +340,7 @@ impl Slicer<'_> {
         };
         match body.op(t) {
             Op::Float(v) => v.get().is_finite(),
-            Op::Sym(s) => body.symbols[*s].is_own_scalar() && !self.written.contains(s),
+            Op::Sym(s) => is_exact_kind(body, *s) && (!self.written.contains(s) || self.known.contains(s)),
             Op::Unary(UnOp::Neg) => self.is_exact(args[0], sure),
             Op::Cast if kind == FloatKind::F64 => {
                 let small = body.types.as_int(body.ty(args[0])).is_some_and(|k| k.bits() <= 32);
@@ -427,7 +435,8 @@ impl Slicer<'_> {
         sure: bool,
         out: &mut Vec<SearchStep>,
     ) {
-        let known = self.body.as_symbol(place).filter(|s| self.known.contains(s));
+        let known =
+            self.body.as_symbol(place).filter(|s| self.known.contains(s) && !is_exact_kind(self.body, *s));
         match known.filter(|_| sure && by.is_none_or(|b| self.is_plain(b, sure))) {
             Some(symbol) => out.push(SearchStep::Update { symbol, op, by }),
             None => self.expression(t, sure, out),
@@ -480,7 +489,8 @@ impl Slicer<'_> {
         if !self.known.contains(&s) {
             return;
         }
-        if !self.is_plain(value, sure) || (!sure && !declared) {
+        let is_known = self.is_plain(value, sure) || self.is_exact(value, sure);
+        if !is_known || (!sure && !declared) {
             self.forget(s);
         }
         out.push(SearchStep::Set { symbol: s, value });
