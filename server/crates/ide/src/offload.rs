@@ -477,6 +477,11 @@ fn note(view: &FunctionView, note: &codegen::Note) -> String {
             "`{}` on the GPU may differ from the host's library in the last bits.",
             view.symbol(*symbol)
         ),
+        codegen::Note::Searched(arrays) => format!(
+            "Before each launch the host goes through the loop's subscripts, to find which {} {} it uses: that takes time of its own.",
+            if arrays.len() == 1 { "part of" } else { "parts of" },
+            words::list(&arrays.iter().map(|&s| format!("`{}`", view.symbol(s))).collect::<Vec<_>>())
+        ),
         codegen::Note::Promise(kind) => {
             format!("It relies on your promise that {}; nobody tests that.", words::condition(view, kind).sentence)
         }

@@ -243,6 +243,9 @@ impl<'i, 'a> Builder<'i, 'a> {
 
         // What the host tests, computes and says.
         let mut notes = self.notes(&reductions, &support);
+        let searched: Vec<SymbolId> =
+            buffers.iter().filter(|b| b.search.is_some()).map(|b| b.symbol).collect();
+        notes.extend((!searched.is_empty()).then_some(Note::Searched(searched)));
         notes.extend(self.relied_on(&buffers));
         let mut tests = self.tests(&buffers, &scalars, &reductions, &dims);
         if let Some(code) = threads {

@@ -159,6 +159,8 @@ pub enum Note {
     MathLibrary(SymbolId),
     /// It rests on a promise of the user's that nobody tests.
     Promise(ConditionKind),
+    /// The host goes through the iterations to find out which parts of these arrays are touched.
+    Searched(Vec<SymbolId>),
 }
 
 /// One kernel.

@@ -7,8 +7,8 @@
 use std::fmt::Write;
 
 use analysis::{
-    AccessFact, BarrierFact, BarrierVerdict, BranchFact, KernelFacts, KernelLaunch, RaceVerdict, Uniformity,
-    FOLLOWED_THREADS,
+    AccessFact, BarrierFact, BarrierVerdict, BranchFact, KernelFacts, KernelLaunch, Pattern, RaceVerdict,
+    Uniformity, FOLLOWED_THREADS,
 };
 use base::Span;
 use term::device::{Scope, Word};
@@ -20,6 +20,9 @@ use super::{launch_words, launched, line, looked_at, said};
 use crate::hover::{escape, Hover};
 use crate::words::plural;
 use crate::{Ask, Doc};
+
+/// Accesses that are named one by one.
+const NAMED: usize = 3;
 
 /// The hover at an offset of a kernel.
 pub(crate) fn hover(ask: &Ask, offset: u32) -> Option<Hover> {
@@ -487,6 +490,40 @@ impl Shown<'_> {
         format!("\n- {}", escape(&races))
     }
 
+    /// What holds of it as far as its launch is known: its races, and how its warps ask for global memory.
+    fn whatever_the_launch(&self) -> String {
+        let mut out = self.races();
+        let global = self.facts.accesses.iter().filter(|a| a.space == Space::Global);
+        let all: Vec<_> = global.filter_map(|a| Some((a, a.any_shape.as_ref()?))).collect();
+        let is_simple = |p: &Pattern| matches!(p, Pattern::Uniform | Pattern::Coalesced);
+        let others: Vec<_> = all.iter().filter(|(_, any)| !is_simple(&any.pattern)).collect();
+        if all.is_empty() {
+            return out;
+        }
+        let _ = write!(
+            out,
+            "\n- accesses of global memory that ask for neighbouring places, or all lanes for one: {} of {}",
+            all.len() - others.len(),
+            all.len()
+        );
+        for (a, any) in others.iter().take(NAMED) {
+            let how = match any.pattern {
+                Pattern::Strided(Some(k)) => format!("for elements {} apart", k.abs()),
+                Pattern::Strided(None) => match said::named(&self.item.body, any) {
+                    Some(by) => format!("for elements {by} apart"),
+                    None => "for elements a distance apart that only the run decides".to_owned(),
+                },
+                Pattern::Gather => "where memory says".to_owned(),
+                _ => "in no simple order".to_owned(),
+            };
+            let _ = write!(out, "; on line {} {how} in `{}`", line(self.doc, self.span(a.term)), a.object);
+        }
+        if others.len() > NAMED {
+            let _ = write!(out, "; {} more do not", others.len() - NAMED);
+        }
+        out
+    }
+
     fn kernel(&self) -> String {
         let name = &*self.item.name;
         let Some(launch) = self.known() else {
@@ -495,7 +532,8 @@ impl Shown<'_> {
             let shown = self.item.template().filter(|_| !is_written()).unwrap_or(name);
             let what = launched::in_part(self.doc, &self.item.name, shown);
             return format!(
-                "**Kernel `{shown}`**\n\n- {what} (say it in a comment before it: `// warpwright: launch(grid, block)`)"
+                "**Kernel `{shown}`**\n{}\n- {what} (say it in a comment before it: `// warpwright: launch(grid, block)`)",
+                self.whatever_the_launch()
             );
         };
         let mut out = format!("**Kernel `{name}`**");

@@ -29,7 +29,7 @@ pub(super) fn in_part(doc: &Doc, name: &str, shown: &str) -> String {
             }
         }
         None => match launched_on(doc, shown) {
-            Some(line) => format!("the grid and block of its launch on line {line} are not known as numbers"),
+            Some(line) => format!("what its launch on line {line} gives it is not followed"),
             None => "how it is launched is not known".to_owned(),
         },
     }

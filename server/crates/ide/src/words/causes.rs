@@ -32,13 +32,18 @@ pub(super) fn is_counted_up(view: &FunctionView, t: TermId) -> bool {
     itself || body.as_symbol(t).is_none() && body.loops(body.root).any(|l| body.walk(l).any(moves))
 }
 
+/// Whether a place is written where it stands.
+pub(super) fn is_written(view: &FunctionView, place: TermId) -> bool {
+    let body = view.body();
+    body.walk(body.root).any(|t| body.op(t).is_write() && body.args(t).first() == Some(&place))
+}
+
 /// Whether it is a variable that nothing read from memory is given to.
 pub(super) fn is_computed(view: &FunctionView, t: TermId) -> bool {
     let body = view.body();
     let Some(s) = body.as_symbol(t) else { return false };
-    let loads = |t: TermId| {
-        body.walk(t).any(|x| matches!(body.op(x), Op::Index | Op::Deref | Op::Member { .. } | Op::Call))
-    };
+    let loads =
+        |t: TermId| body.walk(t).any(|x| matches!(body.op(x), Op::Index | Op::Deref | Op::Member { .. }));
     let given = |t: TermId| match (body.op(t), body.args(t)) {
         (Op::Declare(d), &[value]) if *d == s => Some(value),
         (Op::Assign | Op::Compound(_), &[place, value]) if body.as_symbol(place) == Some(s) => Some(value),

@@ -222,12 +222,9 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
                 if has_parallel_around(view, id) { ", or offload another loop of the nest" } else { "" }
             ),
             _ => format!(
-                "This is a recurrence: compute `{}` from values that are there before the loop, {}.",
+                "This is a recurrence: compute `{}` from values that are there before the loop{}.",
                 view.object(&d.object),
-                match has_parallel_around(view, id) {
-                    true => "write it as a scan, or offload another loop of the nest",
-                    false => "or write it as a scan",
-                }
+                if has_parallel_around(view, id) { ", or offload another loop of the nest" } else { "" }
             ),
         },
         // whether a later iteration reads what this one writes is not known

@@ -5,7 +5,8 @@ use term::device::Word;
 use term::{Op, TypeKind};
 
 use super::causes::{
-    bounds_of, escapes, exit_word, is_computed, is_counted_up, not_counted, only_walks, set_around,
+    bounds_of, escapes, exit_word, is_computed, is_counted_up, is_written, not_counted, only_walks,
+    set_around,
 };
 use super::decisions::{decides, is_fixed};
 use super::functions::{
@@ -128,10 +129,14 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         ),
         ObstacleKind::UnknownCall(function) => {
             let name = view.symbol(*function);
+            // a function that is called by its name there, and calls this one
+            let inside = called_by_name(view, obstacle.term).filter(|outer| *outer != name);
             words(
                 "unknown-call",
                 format!(
-                    "`{name}`, called on line {line}, may read or write anything{}",
+                    "`{name}`, {} on line {line}{}, may read or write anything{}",
+                    if inside.is_some() { "which" } else { "called" },
+                    inside.map_or(String::new(), |outer| format!(" `{outer}` calls")),
                     why_unknown(view, name)
                 ),
                 "",
@@ -171,7 +176,13 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                 "indirect-subscript",
                 match (bounds_of(view, *term), is_counted_up(view, *term)) {
                     (Some(what), _) => format!("{what}, `{}`, {how}, and what iterations touch may overlap", view.text(*term)),
+                    (None, _) if called_by_name(view, *term).is_some() => {
+                        format!("{} is not followed, and two iterations may touch the same cell", subscript(view, *term, line))
+                    }
                     (None, true) => format!("{} is changed in the loop itself, and by how much is not known", subscript(view, *term, line)),
+                    (None, false) if !is_written(view, obstacle.term) => {
+                        format!("{} {how}, and another iteration may write what is read there", subscript(view, *term, line))
+                    }
                     (None, false) => format!("{} {how} and may have the same value twice", subscript(view, *term, line)),
                 },
                 // what would help is tried: see `promises`
