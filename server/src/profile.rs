@@ -6,7 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use base::{CancelToken, Scalar};
-use device::bundle::{self, Argument, Bundle, Contents, HostMemory, Number, Original, Place, Step, Word};
+use device::bundle::{
+    self, Argument, Bundle, Contents, HostMemory, Number, Original, Place, Program, Step, Word,
+};
 
 use crate::contract::named;
 use crate::limits::profile::{LIMIT, START};
@@ -116,7 +118,13 @@ fn times(ns: &[u64]) -> Option<wire::Nanoseconds> {
 }
 
 fn measured(source: &Source<'_>, r: &ide::Recorded, target: &str, m: &device::Measured) -> wire::ProfileRun {
-    let known = plain(source, r, target, String::new());
+    let mut known = plain(source, r, target, String::new());
+    if m.value.is_some() {
+        known.launches = m.kernels.iter().map(|k| k.launches).sum();
+        known.kernel = m.kernels.iter().map(|k| k.name.clone()).collect();
+        known.copied_bytes = [m.to_device.bytes, m.from_device.bytes];
+        known.bytes = (known.launches == 1).then_some(m.to_device.bytes + m.from_device.bytes);
+    }
     let copies: Vec<u64> = m.to_device.ns.iter().zip(&m.from_device.ns).map(|(a, b)| a + b).collect();
     // steps of a simulator are no times
     let of_gpu = |ns: &[u64]| if m.simulated { None } else { times(ns) };
@@ -144,13 +152,13 @@ fn measured(source: &Source<'_>, r: &ide::Recorded, target: &str, m: &device::Me
 /// Whether what was left is the same, with a sentence.
 fn checked(source: &Source<'_>, r: &ide::Recorded, m: &device::Measured) -> (&'static str, String) {
     let not_tried = |why: &str| ("not tried", format!("Results were not compared: {why}."));
-    let returned = match (&r.original, r.returns_copied) {
-        (Err(why), _) => return not_tried(why),
-        (Ok(original), true) => match returned(source, r, original, m) {
+    let returned = match &r.original {
+        Err(why) => return not_tried(why),
+        Ok(original) if r.returns_copied || m.value.is_some() => match returned(source, r, original, m) {
             Ok(different) => different,
             Err(why) => return not_tried(&why),
         },
-        (Ok(_), false) => None,
+        Ok(_) => None,
     };
     match (&m.check, returned) {
         (device::Check::NotTried { why }, _) => not_tried(why),
@@ -168,7 +176,7 @@ fn checked(source: &Source<'_>, r: &ide::Recorded, m: &device::Measured) -> (&'s
     }
 }
 
-/// Whether the function returns something else, where the host puts that together from what came back: a sentence. `Err`: it cannot
+/// Whether the function returns something else, where the host's program ran or puts that together from what came back: a sentence. `Err`: it cannot
 /// be told, a phrase.
 fn returned(
     source: &Source<'_>,
@@ -177,8 +185,15 @@ fn returned(
     m: &device::Measured,
 ) -> Result<Option<String>, String> {
     let cpu = m.cpu.as_ref().ok_or_else(|| m.cpu_reason.clone().unwrap_or_default())?;
-    let answers: Vec<Vec<u8>> = m.wanted.iter().filter_map(|h| bytes_of(h)).collect();
-    let (want, got) = (cpu.value, ide::returned(source.ask, source.findings, r, &answers)?);
+    let got = match m.value {
+        Some(_) if original.returns.is_none() => return Ok(None),
+        Some(value) => value,
+        None => {
+            let answers: Vec<Vec<u8>> = m.wanted.iter().filter_map(|h| bytes_of(h)).collect();
+            ide::returned(source.ask, source.findings, r, &answers)?
+        }
+    };
+    let want = cpu.value;
     if !original.returns.is_some_and(ide::ElementKind::is_float) {
         let words = || format!("Different: {} is returned in place of {}.", got as i64, want as i64);
         return Ok((want != got).then(words));
@@ -246,7 +261,7 @@ fn said(run: &wire::ProfileRun, m: &device::Measured, compared: &str) -> String 
 }
 
 /// 0.42 ms
-fn time(ns: u64) -> String {
+pub fn time(ns: u64) -> String {
     let ns = ns as f64;
     match ns {
         _ if ns < 1e3 => format!("{ns:.0} ns"),
@@ -257,17 +272,24 @@ fn time(ns: u64) -> String {
 }
 
 fn bundle_of(source: &Source<'_>, r: &ide::Recorded) -> Bundle {
+    let texts = |texts: &[(String, Vec<String>, Option<String>)]| -> Vec<(String, Vec<String>)> {
+        let with_headers = |(text, flags, place): &(String, Vec<String>, Option<String>)| {
+            let headers = place.as_ref().map_or_else(|| source.headers.clone(), |p| (source.of_part)(p));
+            (text.clone(), headers.into_iter().chain(flags.iter().cloned()).collect())
+        };
+        texts.iter().map(with_headers).collect()
+    };
     let original = r.original.as_ref().ok().map(|o| Original {
-        texts: o
-            .texts
-            .iter()
-            .map(|(text, flags, place)| {
-                let headers = place.as_ref().map_or_else(|| source.headers.clone(), |p| (source.of_part)(p));
-                (text.clone(), headers.into_iter().chain(flags.iter().cloned()).collect())
-            })
-            .collect(),
+        texts: texts(&o.texts),
         arguments: o.arguments.iter().map(word).collect(),
         globals: o.globals.iter().map(|g| *g as u32).collect(),
+    });
+    let program = r.program.as_ref().map(|p| Program {
+        because: p.because.clone(),
+        texts: texts(&p.texts),
+        kernels: p.kernels.clone(),
+        headers: p.headers.clone(),
+        include: p.include.to_owned(),
     });
     Bundle {
         name: format!("{}, line {}", r.function, r.line),
@@ -278,6 +300,7 @@ fn bundle_of(source: &Source<'_>, r: &ide::Recorded) -> Bundle {
         host: r.host.iter().map(piece).collect(),
         steps: r.steps.iter().map(step).collect(),
         original,
+        program,
         tolerance: if r.regrouped { NEAR } else { 0.0 },
         limit_ms: None,
     }
@@ -313,7 +336,8 @@ fn piece(p: &ide::HostPiece) -> HostMemory {
         ide::Holds::These(bytes) => (Contents::Bytes { hex: bundle::hex(bytes) }, Vec::new(), 1),
         ide::Holds::Nothing => (Contents::Unset, Vec::new(), 1),
     };
-    HostMemory { name: p.name.clone(), bytes: p.bytes, contents, scalars, element_bytes }
+    let links = Vec::new();
+    HostMemory { name: p.name.clone(), bytes: p.bytes, contents, links, scalars, element_bytes }
 }
 
 fn step(s: &ide::HostStep) -> Step {

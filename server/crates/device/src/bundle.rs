@@ -34,6 +34,9 @@ pub struct Bundle {
     /// The original.
     #[serde(default)]
     pub original: Option<Original>,
+    /// The host's part itself, where the steps do not tell all that it does (or there are none).
+    #[serde(default)]
+    pub program: Option<Program>,
     /// How far floating results may lie apart, relative, or absolute below 1; 0: not at all.
     #[serde(default)]
     pub tolerance: f64,
@@ -51,6 +54,9 @@ pub struct HostMemory {
     pub bytes: u64,
     /// What it holds at first.
     pub contents: Contents,
+    /// Addresses in it: where, and of what.
+    #[serde(default)]
+    pub links: Vec<(u64, Place)>,
     /// Numbers in an element, and the element's bytes: how it is compared. Empty: byte by byte.
     #[serde(default)]
     pub scalars: Vec<(u64, Number)>,
@@ -175,6 +181,21 @@ pub struct Original {
     pub globals: Vec<u32>,
 }
 
+/// The rewritten program, to be run where the bundle runs. It is called as the original is, and so are its file-scope variables.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Program {
+    /// Why the steps are not enough, a phrase.
+    pub because: String,
+    /// C, each with the options of its own; one has `ww_native_call`.
+    pub texts: Vec<(String, Vec<String>)>,
+    /// C++: the kernels' files, their launches calls of `ww_launch_there`, which takes what `ww_launch` of `include` does but for the
+    /// kernel itself and its arguments in place of a function.
+    pub kernels: Vec<String>,
+    /// What they include, by their names, and which of it is wanted before kernels.
+    pub headers: Vec<(String, String)>,
+    pub include: String,
+}
+
 /// An argument of the original.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -297,12 +318,17 @@ impl Bundle {
         }
         let original = self.original.iter();
         let words = original.clone().flat_map(|o| &o.arguments);
+        let (fits, here) = (&fits, &here);
         let of_words = words.filter_map(|w| match w {
-            Word::Memory { place } => Some(fits(&here, place, 0)),
+            Word::Memory { place } => Some(fits(here, place, 0)),
             _ => None,
         });
         let of_globals = original.flat_map(|o| &o.globals).map(|g| (*g as usize) < host.len());
-        let all_fit = of_words.chain(of_globals).all(|fits| fits);
+        let of_links = self.host.iter().flat_map(|m| {
+            let has_room = |at: u64| at.checked_add(8).is_some_and(|end| end <= m.bytes);
+            m.links.iter().map(move |(at, to)| has_room(*at) && fits(here, to, 0))
+        });
+        let all_fit = of_words.chain(of_globals).chain(of_links).all(|fits| fits);
         (!all_fit).then(|| "the original is called with no memory of it".to_owned())
     }
 }

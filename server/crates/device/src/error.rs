@@ -36,6 +36,8 @@ pub enum UnavailableKind {
     Worker,
     /// There is no GPU where the worker runs, or it cannot be used.
     NoGpu,
+    /// A C compiler is needed where the worker runs, and there is none, or it does not take the program.
+    NoCompiler,
 }
 
 impl Unavailable {

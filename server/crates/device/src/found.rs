@@ -120,7 +120,7 @@ pub(crate) fn run_in(
 ) -> Result<String, String> {
     let mut env = env.to_vec();
     env.push(("LC_ALL".to_owned(), "C".to_owned()));
-    let mut child = Process::start_in(Some(folder), argv, &env, line).map_err(|e| e.to_string())?;
+    let mut child = Process::start_in(Some(folder), argv, &env, line, true).map_err(|e| e.to_string())?;
     let (end, mut out) = (Instant::now() + limit, String::new());
     loop {
         if Instant::now() > end {

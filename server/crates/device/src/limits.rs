@@ -89,6 +89,8 @@ pub(crate) mod worker {
     pub(crate) const DEFAULT_LIMIT: Duration = Duration::from_secs(120);
     /// What a job gets beyond its limit to stop by itself, before the process is given up.
     pub(crate) const GRACE: Duration = Duration::from_millis(500);
+    /// Likewise where nobody is there any more.
+    pub(crate) const ALONE: Duration = Duration::from_millis(200);
     /// The compiler recurses over deep expressions; running out of stack would end the worker.
     pub(crate) const JOB_STACK: usize = 64 << 20;
 }

@@ -5,12 +5,14 @@
 //!
 //! Deliberately absent: what the numbers mean for the loop.
 
-use crate::bundle::{Argument, Bundle, Contents, Place, Step, Word};
-use crate::gpu::{Address, CallFailed, Device, Event, Kernel, Module};
+use crate::bundle::{Bundle, Word};
+use crate::gpu::{CallFailed, Device, Event};
+use crate::hosted::Hosted;
 use crate::limits::measure::{
-    BANDWIDTH_BYTES, BANDWIDTH_TIMES, LEAST_RUNS, MOST_RUNS, STEADY, TIMING, WANTED_BYTES, WARM_UP,
+    BANDWIDTH_BYTES, BANDWIDTH_TIMES, LEAST_RUNS, MOST_RUNS, STEADY, TIMING, WARM_UP,
 };
 use crate::original::{self, CpuTimes};
+use crate::running::{Host, Looking, Observer, Running, Stopped};
 use crate::same::{compare, Check};
 use crate::{
     bundle, Arch, CompileOutcome, CompileRequest, Gpu, KernelResources, LibraryInfo, Unavailable,
@@ -65,6 +67,9 @@ pub struct Measured {
     pub check: Check,
     /// The bytes that were wanted, in the order of the steps, in hexadecimal.
     pub wanted: Vec<String>,
+    /// Where the host's program ran: what the function returned, as a word.
+    #[serde(default)]
+    pub value: Option<u64>,
 }
 
 /// Times of one kernel.
@@ -85,36 +90,6 @@ pub struct CopyTimes {
     pub bytes: u64,
     /// Of each timed run.
     pub ns: Vec<u64>,
-}
-
-/// Why a run did not come to its end.
-enum Stopped {
-    Broken(String),
-    Unavailable(Unavailable),
-}
-
-impl From<Unavailable> for Stopped {
-    fn from(u: Unavailable) -> Stopped {
-        Stopped::Unavailable(u)
-    }
-}
-
-impl From<CallFailed> for Stopped {
-    fn from(e: CallFailed) -> Stopped {
-        let reason = format!("The CUDA driver refused {}: {} ({}).", e.call, e.words, e.name);
-        Stopped::Unavailable(match e.is_out_of_memory() {
-            true => Unavailable::new(
-                UnavailableKind::MemoryLimit,
-                reason,
-                "Give smaller sizes (-s n=…), or free memory of the GPU (nvidia-smi shows who holds it).",
-            ),
-            false => Unavailable::new(
-                UnavailableKind::NoGpu,
-                reason,
-                "Check nvidia-smi there, and try again; --on simulator needs no GPU.",
-            ),
-        })
-    }
 }
 
 /// Runs a bundle in this process. `tell` hears what is done.
@@ -151,18 +126,25 @@ fn run(bundle: &Bundle, cancel: &CancelToken, tell: &dyn Fn(&str)) -> Result<Mea
     }
     tell("compiling the kernels");
     let (compiled, image) = compiled(bundle, &gpu, cancel)?;
-    let module = device.load(&image)?;
+    let loaded = device.load(&image)?;
+    let (hosted, unhosted) = match hosted(bundle, cancel, tell)? {
+        Ok(hosted) => (hosted, None),
+        Err(why) => (None, Some(why)),
+    };
     tell("making the inputs");
-    let host = Host::make(bundle)?;
-    let mut running =
-        Running { bundle, device: &device, module: &module, host, cancel, kernels: BTreeMap::new() };
+    let host = Host::make(bundle, hosted.is_some())?;
+    let kernels = BTreeMap::new();
+    let (device, module) = (&device, &loaded);
+    let mut running = Running { bundle, device, module, host, cancel, kernels, hosted, value: None };
     tell("running it once, with everything looked at");
     let mut wanted = Vec::new();
-    running.host.restore();
-    running.replay(&mut Looking { wanted: &mut wanted })?;
-    let left = running.host.memory.clone();
+    running.run(&mut Looking { wanted: &mut wanted })?;
+    let (left, value) = (running.host.memory.clone(), running.value);
     tell("running the original on that machine's CPU");
     let (cpu, cpu_reason, mut check) = beside(bundle, &left, cancel);
+    if let Some(why) = unhosted {
+        check = Check::NotTried { why };
+    }
     tell("measuring");
     let mut times = Times::default();
     times.measure(&mut running)?;
@@ -174,9 +156,10 @@ fn run(bundle: &Bundle, cancel: &CancelToken, tell: &dyn Fn(&str)) -> Result<Mea
             got: "other numbers in a later run".to_owned(),
         };
     }
-    let memory_bandwidth = bandwidth(&device, free)?;
+    let memory_bandwidth = bandwidth(device, free)?;
     let driver = gpus.driver;
-    device.unload(module)?;
+    drop(running);
+    device.unload(loaded)?;
     Ok(Measured {
         simulated: gpu.name.starts_with("Warpwright stand-in"),
         gpu,
@@ -194,7 +177,28 @@ fn run(bundle: &Bundle, cancel: &CancelToken, tell: &dyn Fn(&str)) -> Result<Mea
         cpu_reason,
         check,
         wanted: wanted.iter().map(|b| bundle::hex(b)).collect(),
+        value,
     })
+}
+
+/// The host's program where it is needed. The inner `Err`: it cannot be had, a phrase, and its steps tell what is measured, not what
+/// is left.
+fn hosted(
+    bundle: &Bundle,
+    cancel: &CancelToken,
+    tell: &dyn Fn(&str),
+) -> Result<Result<Option<Hosted>, String>, Stopped> {
+    let Some(program) = &bundle.program else { return Ok(Ok(None)) };
+    tell("building the host's program");
+    match Hosted::build(program, cancel) {
+        Ok(hosted) => Ok(Ok(Some(hosted))),
+        Err(why) if bundle.steps.is_empty() => {
+            let reason = format!("The host's part could not be run there: {why}.");
+            let next = "Install gcc and g++ on that machine; --on simulator needs none.";
+            Err(Unavailable::new(UnavailableKind::NoCompiler, reason, next).into())
+        }
+        Err(why) => Ok(Err(format!("{}, and it could not be run there: {why}", program.because))),
+    }
 }
 
 fn compiled(bundle: &Bundle, gpu: &Gpu, cancel: &CancelToken) -> Result<(crate::Compiled, Vec<u8>), Stopped> {
@@ -237,7 +241,8 @@ fn beside(
                 Word::Memory { place } => Some(place.memory),
                 _ => None,
             });
-            let mut all: Vec<u32> = words.chain(original.globals.iter().copied()).collect();
+            let linked = bundle.host.iter().flat_map(|m| m.links.iter().map(|l| l.1.memory));
+            let mut all: Vec<u32> = words.chain(original.globals.iter().copied()).chain(linked).collect();
             all.sort_unstable();
             all.dedup();
             let pairs = all.iter().filter_map(|&m| {
@@ -248,216 +253,6 @@ fn beside(
         }
         Err(why) => (None, Some(why.clone()), Check::NotTried { why }),
     }
-}
-
-/// The host's memory, and what it held at first of that which the steps change.
-struct Host {
-    memory: Vec<Vec<u8>>,
-    first: BTreeMap<usize, Vec<u8>>,
-}
-
-impl Host {
-    fn make(bundle: &Bundle) -> Result<Host, Stopped> {
-        let mut memory = Vec::new();
-        for m in &bundle.host {
-            memory.push(m.make().ok_or_else(|| {
-                let reason = format!("The {} bytes of `{}` could not be made there.", m.bytes, m.name);
-                let next = "Give smaller sizes (-s n=…).";
-                Unavailable::new(UnavailableKind::MemoryLimit, reason, next)
-            })?);
-        }
-        let mut first = BTreeMap::new();
-        for step in &bundle.steps {
-            if let Step::FromDevice { to, .. } | Step::OnHost { to, .. } = step {
-                let at = to.memory as usize;
-                if bundle.host[at].contents != Contents::Unset {
-                    first.entry(at).or_insert_with(|| memory[at].clone());
-                }
-            }
-        }
-        Ok(Host { memory, first })
-    }
-
-    fn restore(&mut self) {
-        for (at, bytes) in &self.first {
-            self.memory[*at].copy_from_slice(bytes);
-        }
-    }
-
-    fn slice(&self, p: Place, bytes: u64) -> &[u8] {
-        &self.memory[p.memory as usize][p.offset as usize..][..bytes as usize]
-    }
-
-    fn slice_mut(&mut self, p: Place, bytes: u64) -> &mut [u8] {
-        &mut self.memory[p.memory as usize][p.offset as usize..][..bytes as usize]
-    }
-
-    fn copy(&mut self, to: Place, from: Place, bytes: u64) {
-        let (t, f, n) = (to.offset as usize, from.offset as usize, bytes as usize);
-        match self.memory.get_disjoint_mut([to.memory as usize, from.memory as usize]) {
-            Ok([to, from]) => to[t..t + n].copy_from_slice(&from[f..f + n]),
-            // within one piece
-            Err(_) => self.memory[to.memory as usize].copy_within(f..f + n, t),
-        }
-    }
-
-    /// Which memory holds something else than before, by its number.
-    fn changed(&self, before: &[Vec<u8>]) -> Option<usize> {
-        self.first.keys().copied().find(|&at| self.memory[at] != before[at])
-    }
-}
-
-/// What looks on while a bundle runs.
-trait Observer {
-    /// New memory; what it holds is nobody's.
-    fn allocated(&mut self, _: &Device, _: Address, _bytes: u64) -> Result<(), CallFailed> {
-        Ok(())
-    }
-    fn before_launch(&mut self, _: &Device) -> Result<(), CallFailed> {
-        Ok(())
-    }
-    fn after_launch(&mut self, _: &Device, _kernel: &str) -> Result<(), CallFailed> {
-        Ok(())
-    }
-    fn copied(&mut self, _to_device: bool, _bytes: &[u8], _wanted: bool, _ns: u64) {}
-}
-
-/// The first run.
-struct Looking<'w> {
-    wanted: &'w mut Vec<Vec<u8>>,
-}
-
-impl Observer for Looking<'_> {
-    fn allocated(&mut self, device: &Device, at: Address, bytes: u64) -> Result<(), CallFailed> {
-        // a kernel that leaves out an element shows it
-        device.set(at, 0xCB, bytes)
-    }
-    fn after_launch(&mut self, device: &Device, _: &str) -> Result<(), CallFailed> {
-        // what goes wrong is this launch's doing
-        device.wait()
-    }
-    fn copied(&mut self, to_device: bool, bytes: &[u8], wanted: bool, _: u64) {
-        if wanted && !to_device {
-            self.wanted.push(bytes.get(..WANTED_BYTES).unwrap_or(bytes).to_vec());
-        }
-    }
-}
-
-struct Running<'r> {
-    bundle: &'r Bundle,
-    device: &'r Device,
-    module: &'r Module,
-    host: Host,
-    cancel: &'r CancelToken,
-    kernels: BTreeMap<String, Kernel>,
-}
-
-impl Running<'_> {
-    /// All steps from the beginning.
-    fn replay(&mut self, observer: &mut dyn Observer) -> Result<(), Stopped> {
-        let mut there: Vec<Option<Address>> = Vec::new();
-        let done = self.steps(&mut there, observer);
-        if done.is_ok() {
-            for at in there.into_iter().flatten() {
-                self.device.free(at)?;
-            }
-            self.device.wait()?;
-        }
-        done
-    }
-
-    fn steps(
-        &mut self,
-        there: &mut Vec<Option<Address>>,
-        observer: &mut dyn Observer,
-    ) -> Result<(), Stopped> {
-        let device = self.device;
-        let address = |there: &[Option<Address>], p: &Place| match there.get(p.memory as usize) {
-            Some(Some(at)) => Address(at.0.wrapping_add(p.offset)),
-            _ => Address(0),
-        };
-        for (n, step) in self.bundle.steps.iter().enumerate() {
-            if self.cancel.is_cancelled() {
-                return Err(Unavailable::cancelled().into());
-            }
-            match step {
-                Step::Allocate { bytes } => {
-                    let at = device.allocate(*bytes)?;
-                    there.push(Some(at));
-                    observer.allocated(device, at, *bytes)?;
-                }
-                Step::Free { memory } => {
-                    if let Some(at) = there.get_mut(*memory as usize).and_then(Option::take) {
-                        device.free(at)?;
-                    }
-                }
-                Step::ToDevice { to, from, bytes } => {
-                    let from = self.host.slice(*from, *bytes);
-                    let began = Instant::now();
-                    device.bring(address(there, to), from)?;
-                    observer.copied(true, from, false, nanoseconds(began));
-                }
-                Step::FromDevice { to, from, bytes, wanted } => {
-                    let to = self.host.slice_mut(*to, *bytes);
-                    device.wait()?;
-                    let began = Instant::now();
-                    device.fetch(to, address(there, from))?;
-                    observer.copied(false, to, *wanted, nanoseconds(began));
-                }
-                Step::OnDevice { to, from, bytes } => {
-                    device.on_device(address(there, to), address(there, from), *bytes)?;
-                }
-                Step::Set { to, byte, bytes } => device.set(address(there, to), *byte, *bytes)?,
-                Step::OnHost { to, from, bytes } => {
-                    self.host.copy(*to, *from, *bytes);
-                }
-                Step::Launch { kernel, grid, block, shared_bytes, arguments } => {
-                    let arguments: Vec<Vec<u8>> = arguments
-                        .iter()
-                        .map(|a| match a {
-                            Argument::Value { hex } => bundle::unhex(hex).unwrap_or_default(),
-                            Argument::Memory { place } => address(there, place).0.to_le_bytes().to_vec(),
-                        })
-                        .collect();
-                    let k = self.kernel(kernel, *shared_bytes)?;
-                    observer.before_launch(device)?;
-                    device
-                        .launch(k, (*grid, *block), *shared_bytes, &arguments)
-                        .and_then(|()| observer.after_launch(device, kernel))
-                        .map_err(|e| stopped_in(kernel, n, &e))?;
-                }
-            }
-        }
-        device
-            .wait()
-            .map_err(|e| Stopped::Broken(format!("A kernel failed on the GPU: {} ({}).", e.words, e.name)))
-    }
-
-    fn kernel(&mut self, name: &str, shared_bytes: u32) -> Result<Kernel, Stopped> {
-        if let Some(k) = self.kernels.get(name) {
-            return Ok(*k);
-        }
-        let k = self.device.kernel(self.module, name)?;
-        if shared_bytes > 48 << 10 {
-            self.device.allow_shared(k, shared_bytes)?;
-        }
-        self.kernels.insert(name.to_owned(), k);
-        Ok(k)
-    }
-}
-
-/// A kernel that takes too long says nothing of its results.
-fn stopped_in(kernel: &str, step: usize, e: &CallFailed) -> Stopped {
-    let words = format!("The GPU stopped the kernel `{kernel}` (step {step}): {} ({}).", e.words, e.name);
-    if e.is_too_long() {
-        let next = "Give smaller sizes (-s n=…), or look for a kernel that does not end.";
-        return Unavailable::new(UnavailableKind::TimeLimit, words, next).into();
-    }
-    Stopped::Broken(words)
-}
-
-fn nanoseconds(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// What the timed runs took.
@@ -512,10 +307,7 @@ impl Times {
         for run in 0..WARM_UP + MOST_RUNS {
             (timing.used, timing.copies) = (0, Default::default());
             timing.names.clear();
-            running.host.restore();
-            let call = Instant::now();
-            running.replay(&mut timing)?;
-            let call_ns = nanoseconds(call);
+            let call_ns = running.run(&mut timing)?;
             if run < WARM_UP {
                 continue;
             }

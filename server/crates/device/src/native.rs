@@ -95,7 +95,7 @@ fn run(argv: &[String], limit: Duration) -> Result<String, String> {
 }
 
 pub(crate) fn run_by(threads: u32, argv: &[String], limit: Duration) -> Result<String, String> {
-    let mut child = Process::start(
+    let mut child = Process::start_within(
         argv,
         &[("LC_ALL".to_owned(), "C".to_owned()), ("OMP_NUM_THREADS".to_owned(), threads.to_string())],
         1 << 16,

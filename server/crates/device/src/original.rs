@@ -95,6 +95,10 @@ fn write_input(bundle: &Bundle, original: &Original, path: &Path) -> std::io::Re
         let contents = m.make().ok_or_else(|| std::io::Error::other("an input is too large"))?;
         out.write_all(&contents)?;
     }
+    let links = bundle.host.iter().enumerate().flat_map(|(n, m)| m.links.iter().map(move |l| (n as u64, l)));
+    let links: Vec<[u64; 4]> = links.map(|(n, (at, to))| [n, *at, u64::from(to.memory), to.offset]).collect();
+    put(links.len() as u64, &mut out)?;
+    links.into_iter().flatten().try_for_each(|w| put(w, &mut out))?;
     put(original.arguments.len() as u64, &mut out)?;
     for a in &original.arguments {
         let three = match a {

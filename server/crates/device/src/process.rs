@@ -22,6 +22,23 @@ pub(crate) struct Process {
     ended: bool,
 }
 
+/// Has a child killed when the thread that starts it ends, whatever ends it: nobody is left to hear it.
+#[cfg(target_os = "linux")]
+fn ends_with_us(command: &mut Command) {
+    let parent = std::process::id();
+    let set = move || {
+        // SAFETY: two system calls, which may be made between fork and exec.
+        let is_ours = unsafe {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == 0 && libc::getppid() as u32 == parent
+        };
+        is_ours.then_some(()).ok_or_else(|| std::io::Error::from_raw_os_error(libc::ESRCH))
+    };
+    // SAFETY: the closure allocates nothing and takes no lock.
+    unsafe {
+        std::os::unix::process::CommandExt::pre_exec(command, set);
+    }
+}
+
 /// What came, or did not come, from the child.
 #[derive(Debug)]
 pub(crate) enum Heard {
@@ -34,7 +51,16 @@ pub(crate) enum Heard {
 
 impl Process {
     pub fn start(argv: &[String], env: &[(String, String)], max_line: usize) -> std::io::Result<Process> {
-        Process::start_in(None, argv, env, max_line)
+        Process::start_in(None, argv, env, max_line, false)
+    }
+
+    /// Likewise; it does not outlive this thread.
+    pub fn start_within(
+        argv: &[String],
+        env: &[(String, String)],
+        max_line: usize,
+    ) -> std::io::Result<Process> {
+        Process::start_in(None, argv, env, max_line, true)
     }
 
     /// Likewise, in a folder.
@@ -43,6 +69,7 @@ impl Process {
         argv: &[String],
         env: &[(String, String)],
         max_line: usize,
+        within: bool,
     ) -> std::io::Result<Process> {
         let (program, arguments) =
             argv.split_first().ok_or_else(|| std::io::Error::other("the command is empty"))?;
@@ -53,6 +80,12 @@ impl Process {
         // a group of its own, so that what the child starts is ended with it
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        #[cfg(target_os = "linux")]
+        if within {
+            ends_with_us(&mut command);
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = within;
         let mut child = command.spawn()?;
         let missing = || std::io::Error::other("no pipe to the child");
         let (input, output, errors) = (

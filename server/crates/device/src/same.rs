@@ -110,6 +110,7 @@ mod tests {
             name: "a".into(),
             bytes: want.len() as u64,
             contents: Contents::Unset,
+            links: Vec::new(),
             scalars: vec![(0, kind)],
             element_bytes: kind.scalar().size() as u64,
         };

@@ -6,7 +6,7 @@
 //! done, each within its limit, so that a worker whose client has gone away does not linger.
 
 use crate::bundle::Bundle;
-use crate::limits::worker::{DEFAULT_LIMIT, GRACE, JOB_STACK};
+use crate::limits::worker::{ALONE, DEFAULT_LIMIT, GRACE, JOB_STACK};
 use crate::protocol::{ErrorKind, Machine, Reply, Report, Request, MAX_LINE, PROTOCOL_VERSION};
 use crate::{
     compile_check, CompileOutcome, CompileRequest, ProfileOutcome, ProveOutcome, ProveRequest, Unavailable,
@@ -158,7 +158,10 @@ impl<W: Write> Server<W> {
             match event {
                 Ok(Event::Line(Ok(line))) => self.line(&line)?,
                 Ok(Event::Line(Err(problem))) => self.error(None, ErrorKind::Malformed, problem)?,
-                Ok(Event::End) | Err(RecvTimeoutError::Disconnected) => ended = true,
+                Ok(Event::End) | Err(RecvTimeoutError::Disconnected) => {
+                    ended = true;
+                    self.left_alone();
+                }
                 Ok(Event::Done(id, result)) => self.done(id, result)?,
                 Ok(Event::Progress(id, text)) => self.send(&Reply::Progress { id, text, steps: None })?,
                 Err(RecvTimeoutError::Timeout) => {
@@ -251,6 +254,15 @@ impl<W: Write> Server<W> {
             running.cancelled = true;
         }
         Ok(())
+    }
+
+    /// Nobody is there any more: what measures is called off, and left behind where it does not stop.
+    fn left_alone(&mut self) {
+        let is_profile = |r: &&mut Running| matches!(r.late, Report::Profile(_));
+        if let Some(running) = self.running.as_mut().filter(is_profile) {
+            running.cancel.cancel();
+            running.deadline = running.deadline.min(Instant::now() + ALONE);
+        }
     }
 
     fn cancelled(&mut self, id: u64) -> std::io::Result<()> {

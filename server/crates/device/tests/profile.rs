@@ -18,6 +18,7 @@ fn saxpy() -> Bundle {
         name: name.into(),
         bytes: 4 * N,
         contents: Contents::Made { seed, below: 0 },
+        links: Vec::new(),
         scalars: vec![(0, Number::F32)],
         element_bytes: 4,
     };
@@ -65,6 +66,7 @@ fn saxpy() -> Bundle {
             ],
             globals: Vec::new(),
         }),
+        program: None,
         tolerance: 0.0,
         limit_ms: None,
     }

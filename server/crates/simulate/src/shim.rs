@@ -35,7 +35,13 @@ pub fn shipped() -> Vec<(&'static str, String)> {
 /// Kernel launches become calls of `ww_launch`, `extern __shared__` arrays pointers: all that C++ cannot say by macro. Lines stay
 /// where they are.
 pub fn rewrite(cuda: &str) -> String {
-    let once = dynamic_shared(&launches(cuda));
+    let once = dynamic_shared(&launches(cuda, false));
+    statics(&once)
+}
+
+/// Likewise, but launches become calls of `ww_launch_there`, which gets the kernel itself and its arguments: for whoever has a GPU.
+pub fn rewrite_there(cuda: &str) -> String {
+    let once = dynamic_shared(&launches(cuda, true));
     statics(&once)
 }
 
@@ -110,8 +116,8 @@ impl<'t> Edited<'t> {
     }
 }
 
-/// `k<<<g, b, s, t>>>(a, …)` → `ww_launch("k", g, b, s, t, [=]() { k(a, …); })`.
-fn launches(text: &str) -> String {
+/// `k<<<g, b, s, t>>>(a, …)` → `ww_launch("k", g, b, s, t, [=]() { k(a, …); })`, or `ww_launch_there("k", g, b, s, t, k, a, …)`.
+fn launches(text: &str, there: bool) -> String {
     let plain = bare(text);
     let slice = |range: Range<usize>| plain.get(range).unwrap_or_default();
     let mut out = Edited::new(text);
@@ -139,7 +145,13 @@ fn launches(text: &str) -> String {
         let (kernel, args) = (out.part(name.clone()), out.part(open..close));
         let shown: String =
             kernel.chars().filter(|c| !c.is_whitespace() && *c != '"' && *c != '\\').collect();
-        let call = format!("ww_launch(\"{shown}\", {}, [=]() {{ {kernel}{args}; }})", parts.join(", "));
+        let parts = parts.join(", ");
+        let inside = args.get(1..args.len().saturating_sub(1)).unwrap_or_default();
+        let call = match (there, inside.trim().is_empty()) {
+            (false, _) => format!("ww_launch(\"{shown}\", {parts}, [=]() {{ {kernel}{args}; }})"),
+            (true, true) => format!("ww_launch_there(\"{shown}\", {parts}, {kernel})"),
+            (true, false) => format!("ww_launch_there(\"{shown}\", {parts}, {kernel}, {inside})"),
+        };
         out.replace(name.start..close, &call);
         from = close;
     }
@@ -255,6 +267,10 @@ mod tests {
             "unsigned char *buf = (decltype(buf))ww_dynamic_shared;"
         );
         assert_eq!(rewrite("static __constant__ int c[3];"), " __constant__ int c[3];");
+        assert_eq!(
+            rewrite_there("k<<<grid, 2>>>(a, f(b)); l<<<1, 2, 3>>>();"),
+            "ww_launch_there(\"k\", grid, 2, 0, 0, k, a, f(b)); ww_launch_there(\"l\", 1, 2, 3, 0, l);"
+        );
     }
 
     #[test]

@@ -16,7 +16,8 @@
 //! by its plain name). Streams run what they are given at once; a launch's fault is told by the calls after it.
 //!
 //! Environment: `WARPWRIGHT_STANDIN_MEMORY` (bytes), `WARPWRIGHT_STANDIN_STEPS` (of a launch),
-//! `WARPWRIGHT_STANDIN_FAIL` (`n` or `name:n`, from 1), `WARPWRIGHT_STANDIN_COUNTS` (a file that gets JSON at exit).
+//! `WARPWRIGHT_STANDIN_FAIL` (`n` or `name:n`, from 1), `WARPWRIGHT_STANDIN_COUNTS` (a file that gets JSON at exit),
+//! `WARPWRIGHT_STANDIN_WRONG` (a GPU that lies: `skips` launches, answers `zeros`, or shifts `threads` by one).
 
 #![allow(non_snake_case)] // entry points have the names that C calls
 

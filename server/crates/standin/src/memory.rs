@@ -74,7 +74,11 @@ fn to_host(s: &mut State, to: *mut c_void, from: u64, size: usize) -> Result {
     if size == 0 {
         return Ok(());
     }
-    put_bytes(to, &read(s, from, size)?)?;
+    let mut bytes = read(s, from, size)?;
+    if s.watch.wrong == Some(crate::watch::Wrong::Zeros) {
+        bytes.fill(0);
+    }
+    put_bytes(to, &bytes)?;
     s.watch.to_host += size as u64;
     Ok(())
 }

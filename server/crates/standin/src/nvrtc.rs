@@ -1,6 +1,7 @@
 //! NVRTC: what it compiles is read by our front end and handed on as it is.
 
 use std::ffi::{c_char, c_void};
+use term::device::{Index, Word};
 
 use crate::program::{faults, FIRST_LINE};
 use crate::raw::{get, nth, put, put_bytes, text};
@@ -92,7 +93,12 @@ early_entries! {
             crate::program::say("headers given to nvrtcCreateProgram are not supported");
             return Err(INVALID_INPUT);
         }
-        let source = input(text(source))?;
+        let mut source = input(text(source))?;
+        if s.watch.wrong == Some(crate::watch::Wrong::Threads) {
+            // where an index ends in it
+            let thread = gpu::CUDA.said(Word::Index(Index::Thread));
+            source = source.replace(&format!("{thread}.x;"), &format!("{thread}.x + 1;"));
+        }
         let h = s.handle();
         input(put(to, h))?;
         s.programs.insert(h, Program { source, ..Program::default() });

@@ -5,8 +5,20 @@ use std::fmt::Write as _;
 
 use crate::codes::{Result, LAUNCH_FAILED, OUT_OF_MEMORY, UNKNOWN};
 
+/// How a GPU lies: what it says of itself is right, and what it does is not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wrong {
+    /// Launches do not happen.
+    Skips,
+    /// Copies to the host are zeros.
+    Zeros,
+    /// Each thread takes itself for the next one.
+    Threads,
+}
+
 /// What is counted and what is to fail.
 pub struct Watch {
+    pub wrong: Option<Wrong>,
     /// The name of a call, or any; and which of them, from 1.
     fail: Option<(Option<String>, u64)>,
     calls: BTreeMap<&'static str, u64>,
@@ -22,7 +34,13 @@ impl Watch {
             Some((name, n)) => Some((Some(name.to_owned()), n.parse().ok()?)),
             None => Some((None, v.parse().ok()?)),
         });
-        Watch { fail, calls: BTreeMap::new(), all: 0, to_device: 0, to_host: 0, launches: 0 }
+        let wrong = match std::env::var("WARPWRIGHT_STANDIN_WRONG").as_deref() {
+            Ok("skips") => Some(Wrong::Skips),
+            Ok("zeros") => Some(Wrong::Zeros),
+            Ok("threads") => Some(Wrong::Threads),
+            _ => None,
+        };
+        Watch { wrong, fail, calls: BTreeMap::new(), all: 0, to_device: 0, to_host: 0, launches: 0 }
     }
     /// Counts a call; the one that is to fail does.
     pub fn count(&mut self, name: &'static str) -> Result {

@@ -25,8 +25,8 @@ pub use effort::Verifier;
 pub(crate) use inputs::Layout;
 pub use native::{Natively, Trial};
 pub use record::{
-    record, returned, Holds, HostPiece, HostStep, KernelArgument, OriginalArgument, OriginalText, Recorded,
-    Spot,
+    record, returned, Holds, HostPiece, HostProgram, HostStep, KernelArgument, OriginalArgument,
+    OriginalText, Recorded, Spot,
 };
 pub(crate) use smaller::{changed_words, smaller};
 pub use transfers::{all_transferred, At, Transferred};

@@ -28,15 +28,18 @@ int cudaMalloc(void **p, unsigned long bytes) {
     return 0;
 }
 int cudaFree(void *p) { if (p) ww_step(2, p, 0, 0, 0); return 0; }
+/* Bytes that only the host has go along: where they are, from 1, or that there is no room. */
+static unsigned long ww_save(const void *from, unsigned long bytes) {
+    unsigned long at = ww_settings[3];
+    if (at + bytes > ww_settings[4]) return ~0ul;
+    memcpy(ww_saved + at, from, bytes);
+    ww_settings[3] += bytes;
+    return at + 1;
+}
 int cudaMemcpy(void *to, const void *from, unsigned long bytes, int kind) {
     unsigned long more = 0;
     if (bytes == 0) return 0;
-    if (kind == cudaMemcpyHostToDevice && !ww_is_hollow(from)) {
-        if (ww_settings[3] + bytes > ww_settings[4]) ww_end();
-        memcpy(ww_saved + ww_settings[3], from, bytes);
-        more = ww_settings[3] + 1;
-        ww_settings[3] += bytes;
-    }
+    if (kind == cudaMemcpyHostToDevice && !ww_is_hollow(from)) more = ww_save(from, bytes);
     if (kind == cudaMemcpyDeviceToHost && !ww_is_hollow(to)) {
         more = 1;
         if (ww_settings[5] + bytes <= ww_settings[6]) {
@@ -62,7 +65,7 @@ void *ww_memcpy(void *to, const void *from, unsigned long bytes) {
     if (bytes == 0) return to;
     if (!is_told && !is_unknown) memcpy(to, from, bytes);
     if (!is_told && is_unknown) memset(to, (int)ww_settings[7], bytes);
-    if (is_told || is_unknown) ww_step(8, to, from, bytes, is_unknown);
+    if (is_told || is_unknown) ww_step(8, to, from, bytes, is_unknown ? 0 : ww_save(from, bytes));
     return to;
 }
 void ww_free(void *p) { free(p); }

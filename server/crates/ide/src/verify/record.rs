@@ -4,8 +4,8 @@
 //! Arrays of the caller are hollow: nothing is behind them, for the host only hands them on. One that it reads (to test
 //! subscripts, say) faults, is made, and the run begins again. So it makes no difference how large the others are.
 //! What kernels compute is not known here: memory that comes back holds one byte everywhere, and others in further runs
-//! ([`FILLS`]). Where these do not do the same, the host decides by what kernels compute, and that is refused; so it is when
-//! it does something else with what they computed in the end ([`returned`]).
+//! ([`FILLS`]). Where these do not do the same, the host decides by what kernels compute; then, and where it writes the caller's
+//! memory itself, its steps do not tell all, and the rewritten program goes along ([`HostProgram`]).
 //!
 //! Deliberately absent: who runs it, and how it is sent.
 
@@ -26,7 +26,7 @@ use crate::limits::verify_record::{ANSWERS, ARRAY_BYTES, HOLLOW, MADE_BYTES, SAV
 use crate::offload::{offload_unit, Offloaded, Refused};
 use crate::units::Unit;
 use crate::{Ask, Which};
-pub use original::{OriginalArgument, OriginalText};
+pub use original::{HostProgram, OriginalArgument, OriginalText};
 use reading::read;
 
 /// A loop's kernels and what the host does with them.
@@ -45,7 +45,10 @@ pub struct Recorded {
     /// Integers that the function gets from outside.
     pub sizes: Vec<(String, i128)>,
     pub host: Vec<HostPiece>,
+    /// Empty where only the program knows them.
     pub steps: Vec<HostStep>,
+    /// Where the steps do not tell all.
+    pub program: Option<HostProgram>,
     /// Whether products may not be fused with sums, as nvcc is told.
     pub unfused: bool,
     /// Whether last bits may differ: operations come in another order, or a library's function is the device's.
@@ -169,7 +172,7 @@ pub fn returned(
     let view = findings.view(ask, unit.first.item).ok_or("the loop is not there any more")?;
     with_recorder(ask, &view, &done, |recorder| {
         let ran = recorder.run(&recorded.sizes, 0, &answers.concat())?;
-        if read(&ran)?.1 != recorded.steps {
+        if read(&ran)?.1.as_ref() != Ok(&recorded.steps) {
             return Err(DECIDES.trim_end_matches('.').to_owned());
         }
         ran.value.ok_or_else(|| "the function returns nothing that can be compared".to_owned())
@@ -296,18 +299,57 @@ impl Recorder<'_> {
         if run.launches.is_empty() {
             return Err(format!("With {} no kernel is launched: the original loop runs.", said(sizes)));
         }
-        let (host, steps) = read(&run)?;
+        let (mut host, steps) = read(&run)?;
+        // why steps are not all, a sentence
+        let mut not_all = steps.as_ref().err().cloned();
         for fill in FILLS {
-            if steps != read(&self.run(sizes, fill, &[])?)?.1 {
-                return Err(format!("{DECIDES} Such loops are not run on a GPU from here yet."));
+            let again = self.run(sizes, fill, &[]).and_then(|run| read(&run));
+            match again {
+                // nor is other memory sent
+                Ok(others) if others.0 == host && others.1 == steps => {}
+                Ok((pieces, _)) => {
+                    // what is reached in any of them is there
+                    for (piece, other) in host.iter_mut().zip(&pieces).take(run.stands.len()) {
+                        piece.bytes = piece.bytes.max(other.bytes);
+                    }
+                    not_all.get_or_insert_with(|| DECIDES.to_owned());
+                }
+                Err(_) => {
+                    not_all.get_or_insert_with(|| DECIDES.to_owned());
+                }
             }
         }
         let source: String = done.edit.create.iter().map(|f| f.text.as_str()).collect();
-        let wanted = steps.iter().any(|s| matches!(s, HostStep::FromDevice { wanted: true, .. }));
-        let original = match &run.wrote {
-            Some(name) => Err(format!("the host's part of the function writes `{name}` itself")),
-            None => self.original(sizes, &run, &host, wanted),
+        let steps = match &not_all {
+            Some(_) => {
+                host.truncate(run.stands.len());
+                Vec::new()
+            }
+            None => steps?,
         };
+        let wanted = steps.iter().any(|s| matches!(s, HostStep::FromDevice { wanted: true, .. }));
+        let original = self.original(sizes, &run, &host);
+        let unreturned = wanted && original.as_ref().is_ok_and(|o| o.returns.is_none());
+        let because = match (&not_all, &run.wrote) {
+            (Some(why), _) => Some(in_words(why)),
+            (_, Some(name)) => Some(format!("the host's part of the function writes `{name}` itself")),
+            _ if unreturned => {
+                Some("the host puts the result together from what kernels leave, in memory".to_owned())
+            }
+            _ => None,
+        };
+        let (mut program, mut original) = (None, original);
+        if let Some(because) = because {
+            program = original.is_ok().then(|| self.program(done, because.clone())).flatten();
+            match (&program, not_all) {
+                (Some(_), _) => {}
+                (None, Some(why)) => {
+                    let also = original.err().map(|o| format!(" Its program was not taken along: {o}."));
+                    return Err(format!("{why}{}", also.unwrap_or_default()));
+                }
+                (None, None) => original = original.and(Err(because)),
+            }
+        }
         let l = unit.first;
         let hash = text::ContentHash::of_chunks([source.as_str(), &format!("{steps:?}")].into_iter());
         Ok(Recorded {
@@ -321,6 +363,7 @@ impl Recorder<'_> {
             // regrouped, atomic in any order, or by another library: the notes that users get say so
             regrouped: done.notes.iter().any(|n| n.contains("may differ")),
             original,
+            program,
             returns_copied: wanted,
             source,
             host,
@@ -513,6 +556,13 @@ impl Recorder<'_> {
 
 /// What memory of the device may hold: as numbers, small and large ones of both signs, whole and floating.
 const FILLS: [u8; 3] = [0x3F, 0x47, 0xC7];
+
+/// A sentence as a phrase.
+fn in_words(sentence: &str) -> String {
+    let phrase = sentence.trim_end_matches('.');
+    let mut letters = phrase.chars();
+    letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
+}
 
 const DECIDES: &str = "The host decides by what kernels compute what it does next.";
 

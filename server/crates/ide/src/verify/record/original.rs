@@ -1,21 +1,37 @@
-//! The original as C texts that can be called beside what was recorded.
+//! The original as C texts that can be called beside what was recorded, and the rewritten program, where its steps do not tell all.
 
 use simulate::ElementKind;
 
 use super::super::inputs::Parameter;
 use super::super::native;
 use super::{HostPiece, Recorder, Run, Spot, REAL};
+use crate::offload::Offloaded;
+
+/// A C text with `-D` and `-U` of its own, and its place (of the document: `None`).
+pub type Text = (String, Vec<String>, Option<String>);
 
 /// C texts with a function `ww_native_call` that takes words, as the verification's driver calls it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OriginalText {
-    /// Each with `-D` and `-U` of its own, and its place (of the document: `None`).
-    pub texts: Vec<(String, Vec<String>, Option<String>)>,
+    pub texts: Vec<Text>,
     pub arguments: Vec<OriginalArgument>,
     /// Of the recorded pieces those that are file-scope variables, in the order of `ww_native_global`.
     pub globals: Vec<usize>,
     /// What the function returns: a whole number, a floating one, or nothing that is compared.
     pub returns: Option<ElementKind>,
+}
+
+/// The rewritten program, called as the original is.
+#[derive(Clone, PartialEq, Debug)]
+pub struct HostProgram {
+    /// Why its steps do not tell all that it does, a phrase.
+    pub because: String,
+    pub texts: Vec<Text>,
+    /// C++, launches as [`simulate::shim::rewrite_there`] has them.
+    pub kernels: Vec<String>,
+    /// What they include, by name, and which of it comes before them.
+    pub headers: Vec<(String, String)>,
+    pub include: &'static str,
 }
 
 /// A word that the original is called with.
@@ -32,7 +48,6 @@ impl Recorder<'_> {
         sizes: &[(String, i128)],
         run: &Run,
         host: &[HostPiece],
-        copies_wanted: bool,
     ) -> Result<OriginalText, String> {
         let doc = &self.ask.doc;
         if !doc.language().is_compiled_whole() {
@@ -40,9 +55,6 @@ impl Recorder<'_> {
         }
         let (text, returns) = native::with_call(self.view.body(), &self.signature, doc.source())
             .ok_or("the function cannot be called from outside with what is made up")?;
-        if copies_wanted && returns.is_none() {
-            return Err("the host puts the result together from what kernels leave, in memory".to_owned());
-        }
         if let Some(g) = self.signature.globals.iter().find(|g| g.is_size) {
             return Err(format!("the file-scope variable `{}` decides sizes", g.name));
         }
@@ -63,6 +75,12 @@ impl Recorder<'_> {
                 p.name
             ));
         }
+        Ok(OriginalText { texts: self.texts(text), arguments, globals, returns })
+    }
+
+    /// A text of the document, and the other files of its program.
+    fn texts(&self, text: String) -> Vec<Text> {
+        let doc = &self.ask.doc;
         let options = doc.options();
         let mut flags = native::defines(options);
         flags.push("-Dmain=ww_users_main".to_owned());
@@ -72,6 +90,19 @@ impl Recorder<'_> {
             let part = native::part(f);
             (part.text, part.flags, Some(part.place))
         }));
-        Ok(OriginalText { texts, arguments, globals, returns })
+        texts
+    }
+
+    /// The rewritten program. `None`: it cannot be called.
+    pub(super) fn program(&self, done: &Offloaded, because: String) -> Option<HostProgram> {
+        let (text, _) = native::with_call(self.view.body(), &self.signature, &done.host)?;
+        let files = simulate::shim::FILES.iter().filter(|f| f.0 != simulate::shim::SOURCE);
+        Some(HostProgram {
+            because,
+            texts: self.texts(text),
+            kernels: done.edit.create.iter().map(|f| simulate::shim::rewrite_there(&f.text)).collect(),
+            headers: files.map(|(n, t)| ((*n).to_owned(), (*t).to_owned())).collect(),
+            include: simulate::shim::HEADER,
+        })
     }
 }

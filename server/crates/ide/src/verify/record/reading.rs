@@ -5,8 +5,10 @@ use simulate::{locate, ObjectId, Skipped, Value};
 
 use super::{plain, Holds, HostPiece, HostStep, KernelArgument, Run, Spot};
 
-/// The host's memory and its steps. `Err`: a sentence.
-pub(super) fn read(run: &Run) -> Result<(Vec<HostPiece>, Vec<HostStep>), String> {
+type ReadRun = (Vec<HostPiece>, Result<Vec<HostStep>, String>);
+
+/// The host's memory and its steps; or why these cannot be done by somebody else, a sentence. `Err`: why nothing is known, likewise.
+pub(super) fn read(run: &Run) -> Result<ReadRun, String> {
     let mut reading = Reading {
         run,
         host: Vec::new(),
@@ -14,11 +16,12 @@ pub(super) fn read(run: &Run) -> Result<(Vec<HostPiece>, Vec<HostStep>), String>
         device: FxHashMap::default(),
         allocations: Vec::new(),
         steps: Vec::new(),
+        refused: None,
     };
     for (o, s) in &run.stands {
         let piece = HostPiece {
             name: s.name.to_string(),
-            bytes: s.fixed.unwrap_or(0),
+            bytes: s.fixed.or(s.real).unwrap_or(0),
             holds: Holds::Made(s.made.clone()),
         };
         reading.pieces.insert(*o, reading.host.len());
@@ -27,12 +30,12 @@ pub(super) fn read(run: &Run) -> Result<(Vec<HostPiece>, Vec<HostStep>), String>
     let mut launches = run.launches.iter().peekable();
     for (n, told) in run.told.iter().enumerate() {
         while let Some((_, l)) = launches.next_if(|l| l.0 <= n) {
-            reading.launch(l)?;
+            reading.launch(l);
         }
         reading.step(*told)?;
     }
     for (_, l) in launches {
-        reading.launch(l)?;
+        reading.launch(l);
     }
     // elements are whole
     for piece in &mut reading.host {
@@ -40,7 +43,7 @@ pub(super) fn read(run: &Run) -> Result<(Vec<HostPiece>, Vec<HostStep>), String>
             piece.bytes = piece.bytes.next_multiple_of(made.element_bytes.max(1));
         }
     }
-    Ok((reading.host, reading.steps))
+    Ok((reading.host, reading.refused.map_or(Ok(reading.steps), Err)))
 }
 
 struct Reading<'r> {
@@ -52,6 +55,8 @@ struct Reading<'r> {
     /// Bytes of the device's allocations.
     allocations: Vec<u64>,
     steps: Vec<HostStep>,
+    /// Why some launch is known to the host alone.
+    refused: Option<String>,
 }
 
 impl Reading<'_> {
@@ -81,14 +86,29 @@ impl Reading<'_> {
                 bytes,
             },
             7 => HostStep::Set { to: self.on_device(to, bytes)?, byte: more as u8, bytes },
-            8 => HostStep::OnHost { to: self.on_host(to, bytes)?, from: self.on_host(from, bytes)?, bytes },
+            8 => {
+                HostStep::OnHost { to: self.on_host(to, bytes)?, from: self.sent(from, bytes, more)?, bytes }
+            }
             _ => return Err("The host's part copies in no known direction.".to_owned()),
         };
         self.steps.push(step);
         Ok(())
     }
 
-    fn launch(&mut self, l: &Skipped) -> Result<(), String> {
+    fn launch(&mut self, l: &Skipped) {
+        match self.arguments(l) {
+            Ok(arguments) => self.steps.push(HostStep::Launch {
+                kernel: l.kernel.to_string(),
+                grid: l.launch.grid,
+                block: l.launch.block,
+                shared_bytes: l.launch.shared_bytes,
+                arguments,
+            }),
+            Err(why) => self.refused = Some(why),
+        }
+    }
+
+    fn arguments(&self, l: &Skipped) -> Result<Vec<KernelArgument>, String> {
         let mut arguments = Vec::new();
         for (kind, value) in &l.args {
             arguments.push(match value {
@@ -104,14 +124,7 @@ impl Reading<'_> {
                 })?),
             });
         }
-        self.steps.push(HostStep::Launch {
-            kernel: l.kernel.to_string(),
-            grid: l.launch.grid,
-            block: l.launch.block,
-            shared_bytes: l.launch.shared_bytes,
-            arguments,
-        });
-        Ok(())
+        Ok(arguments)
     }
 
     fn on_device(&self, address: u64, bytes: u64) -> Result<Spot, String> {
@@ -147,6 +160,10 @@ impl Reading<'_> {
 
     /// What goes to the device: of memory that the host has, its bytes come along.
     fn sent(&mut self, from: u64, bytes: u64, more: u64) -> Result<Spot, String> {
+        if more == u64::MAX && !self.is_callers(from) {
+            self.refused = Some("The host sends more memory of its own than is taken along.".to_owned());
+            return self.on_host(from, bytes);
+        }
         let saved = more.checked_sub(1).filter(|_| !self.is_callers(from)).and_then(|at| {
             self.run.saved.get(usize::try_from(at).ok()?..)?.get(..usize::try_from(bytes).ok()?)
         });
