@@ -62,6 +62,28 @@ pub(crate) mod includes {
     pub(crate) const PART_NESTED: usize = 3;
 }
 
+/// Of `lsp::commands::profile`.
+pub(crate) mod lsp_commands_profile {
+    use std::time::Duration;
+
+    /// How often it is looked whether the work was called off.
+    pub(crate) const LOOK: Duration = Duration::from_millis(20);
+}
+
+/// Of `lsp::measured`.
+pub(crate) mod lsp_measured {
+    /// Of a file of measurements the newest part is read.
+    pub(crate) const MOST_BYTES: u64 = 4 << 20;
+    /// Characters of a name that is shown.
+    pub(crate) const NAME: usize = 80;
+}
+
+/// Of `lsp::panel::reports`.
+pub(crate) mod lsp_panel_reports {
+    /// Measurements before the last one.
+    pub(crate) const SHOWN: usize = 20;
+}
+
 /// Of `lsp::client_life`.
 pub(crate) mod lsp_client_life {
     use std::time::Duration;

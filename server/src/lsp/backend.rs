@@ -38,6 +38,8 @@ pub struct Backend {
     pub cancellable: Arc<Mutex<HashMap<String, CancelToken>>>,
     /// What runs have shown of lines, by document.
     pub at_lines: Mutex<HashMap<String, AtLines>>,
+    /// What was measured of loops.
+    pub measured: super::measured::Measured,
     /// Whether the editor shows lenses: it has asked for some.
     pub asks_lenses: AtomicBool,
 }
@@ -69,6 +71,7 @@ impl Backend {
             hovering: Mutex::default(),
             cancellable: Arc::default(),
             at_lines: Mutex::default(),
+            measured: Default::default(),
             asks_lenses: AtomicBool::default(),
         }
     }

@@ -18,6 +18,7 @@ mod edits;
 mod frames;
 mod host;
 mod markdown;
+mod measured;
 mod outgoing;
 mod pages;
 mod panel;

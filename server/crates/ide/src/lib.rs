@@ -28,6 +28,7 @@ mod kernels;
 mod limits;
 
 mod lints;
+mod measured;
 mod memo;
 mod offload;
 mod optimize;
@@ -79,6 +80,7 @@ pub use kernels::{
     Shape, SimulateOptions, WarpOperation,
 };
 pub use lints::{has_unread_loops, missing_headers};
+pub use measured::measured_of;
 pub use memo::Memo;
 pub use offload::{offload, KernelShape, Offloaded, OffloadedLoop, Refused, Which};
 pub use optimize::offload_optimized;

@@ -14,10 +14,12 @@ use tower_lsp::ls_types as lsp;
 use super::progress::{Guard, Progress, Teller};
 use super::target::loop_of;
 use super::{answer, Call};
+use crate::limits::lsp_commands_profile::LOOK;
 use crate::lsp::actions::failed;
 use crate::lsp::backend::{failed_inside, Backend};
 use crate::lsp::document::Analyzed;
 use crate::lsp::host::{Context, Need};
+use crate::lsp::measured::Home;
 use crate::lsp::panel::{self, Place};
 use crate::profile::{client, run as run_there, Source};
 use crate::rule_pages::Pages;
@@ -28,11 +30,36 @@ pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
     let target = call.target;
     let find = move |context: &Context| {
         let (analyzed, finding) = loop_of(context, &target)?;
-        Ok((analyzed.clone(), context.pages.clone(), finding.key.to_string()))
+        let of = ide::measured_of(&context.ask(analyzed), &analyzed.findings, finding);
+        Ok((analyzed.clone(), context.pages.clone(), finding.key.to_string(), of))
     };
     let path = uri.to_file_path().map_or_else(|| PathBuf::from(uri.path().as_str()), |p| p.into_owned());
     let chosen = backend.ask(uri, Need::ThisText, find).await?;
-    profile(backend, chosen, path, &place, token).await
+    let (analyzed, pages, key, of) = chosen;
+    let home = Home::of(&path, &backend.caps().roots);
+    let run = profile(backend, (analyzed, pages, key), path, &place, token).await?;
+    if let (Some(home), Some(of), true) = (&home, of, run.device.is_some()) {
+        if let Err(e) = backend.measured.add(home, of, run.clone()) {
+            tracing::warn!("the measurement was not kept: {e}");
+        }
+    }
+    let history = home.map(|h| backend.measured.history(&h)).unwrap_or_default();
+    panel::show(backend, &place, &panel::profiled(&run, &history), backend.caps().panels).await;
+    refresh(backend);
+    Ok(answer(&wire::Profile { version: wire::VERSION, runs: vec![run] }))
+}
+
+/// Has the editor ask again for what stands at loops; nobody waits for it.
+fn refresh(backend: &Backend) {
+    let (caps, client) = (backend.caps(), backend.client.clone());
+    backend.runtime.spawn(async move {
+        if caps.refreshes_lenses {
+            let _ = client.code_lens_refresh().await;
+        }
+        if caps.refreshes_hints {
+            let _ = client.inlay_hint_refresh().await;
+        }
+    });
 }
 
 async fn profile(
@@ -41,8 +68,8 @@ async fn profile(
     path: PathBuf,
     place: &Place,
     token: Option<lsp::ProgressToken>,
-) -> Result<Option<Value>> {
-    let caps = backend.caps.get().cloned().unwrap_or_default();
+) -> Result<wire::ProfileRun> {
+    let caps = backend.caps();
     let cancel = CancelToken::new();
     let progress = Progress::begin(backend, &caps, token, TITLE, &cancel).await;
     panel::working(backend, place, "Measurement", TITLE, progress.token()).await;
@@ -54,30 +81,40 @@ async fn profile(
         let ran = measured(&analyzed, &pages, &key, &path, &stop, &teller);
         let _ = reply.send((ran, stop.is_cancelled()));
     }));
-    let answered = answered.await;
+    // who calls it off does not wait until it has stopped
+    let answered = tokio::select! {
+        answered = answered => answered.map(|(ran, off)| if off { None } else { Some(ran) }),
+        () = called_off(&guard.0) => Ok(None),
+    };
     drop(guard);
-    let Ok((ran, cancelled)) = answered else {
+    let Ok(ran) = answered else {
         progress.end("failed");
         let what = "It ended with a fault of Warpwright's own; nothing was found out.";
         panel::ended(backend, place, "Measurement", what).await;
         return Err(failed_inside());
     };
-    if cancelled {
+    let Some(ran) = ran else {
         progress.end("cancelled");
         panel::ended(backend, place, "Measurement", "Called off; nothing was found out.").await;
         return Err(Error::request_cancelled());
-    }
+    };
     match ran {
         Ok(run) => {
             progress.end(if run.kernel_ns.is_some() { "measured" } else { "not measured" });
-            panel::show(backend, place, &panel::profiled(&run), caps.panels).await;
-            Ok(answer(&wire::Profile { version: wire::VERSION, runs: vec![run] }))
+            Ok(run)
         }
         Err(why) => {
             progress.end("not measured");
             panel::ended(backend, place, "Measurement", &why).await;
             Err(failed(why))
         }
+    }
+}
+
+/// Comes when the work is called off.
+async fn called_off(cancel: &CancelToken) {
+    while !cancel.is_cancelled() {
+        tokio::time::sleep(LOOK).await;
     }
 }
 

@@ -1,6 +1,8 @@
 //! Results as reports: tables, bars and graphs out of what the contract says of them.
 
 use super::{Cell, Edge, Graph, Part, Report, Table};
+use crate::limits::lsp_panel_reports::SHOWN;
+use crate::lsp::measured::Measurement;
 
 /// Kernels beside their loops.
 pub fn verified(checks: &[wire::Check]) -> Report {
@@ -19,8 +21,8 @@ pub fn verified(checks: &[wire::Check]) -> Report {
     out
 }
 
-/// Kernels on a machine.
-pub fn profiled(r: &wire::ProfileRun) -> Report {
+/// Kernels on a machine, with what was measured of the same function before, newest first.
+pub fn profiled(r: &wire::ProfileRun, history: &[Measurement]) -> Report {
     let mut out =
         Report { title: format!("Measurement of `{}`, line {}", r.function, r.line), parts: Vec::new() };
     out.parts.push(Part::Text(r.said.clone()));
@@ -58,7 +60,45 @@ pub fn profiled(r: &wire::ProfileRun) -> Report {
             Cell::Number(r.copied_bytes[1]),
         ]],
     }));
+    let same = history.iter().filter(|m| m.run.function == r.function).take(SHOWN);
+    let rows: Vec<Vec<Cell>> = same.map(measurement).collect();
+    if rows.len() > 1 {
+        out.parts.push(Part::Heading(2, "Measured so far".to_owned()));
+        let heads = vec!["when (UTC)", "line", "on", "by", "results", "kernels ns", "call ns", "kernel"];
+        out.parts.push(Part::Table(Table { heads, rows }));
+    }
     out
+}
+
+fn measurement(m: &Measurement) -> Vec<Cell> {
+    let words = |s: &str| Cell::Words(s.to_owned());
+    let number = |t: Option<wire::Nanoseconds>| t.map_or_else(|| words("–"), |t| Cell::Number(t.median));
+    let r = &m.run;
+    vec![
+        words(&date(m.at)),
+        Cell::Number(u64::from(r.line)),
+        words(r.device.as_deref().unwrap_or("–")),
+        words(&r.rung),
+        Cell::Verdict(r.checked == "same", r.checked.clone()),
+        number(r.kernel_ns),
+        number(r.call_ns),
+        // another text is another kernel
+        words(r.hash.get(..8).unwrap_or("–")),
+    ]
+}
+
+/// `2026-11-27 11:05` from seconds since 1970, after the calendar of Gregory.
+fn date(seconds: u64) -> String {
+    let (days, rest) = ((seconds / 86_400) as i64, seconds % 86_400);
+    let from_march = days + 719_468;
+    let (era, day) = (from_march.div_euclid(146_097), from_march.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, year) =
+        (if month < 10 { month + 3 } else { month - 9 }, year + era * 400 + i64::from(month >= 10));
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", rest / 3600, rest / 60 % 60)
 }
 
 fn verified_loop(c: &wire::Check, parts: &mut Vec<Part>) {

@@ -12,6 +12,7 @@ use crate::lsp::backend::Backend;
 use crate::lsp::caps::Caps;
 use crate::lsp::document::{position_from_lsp, View};
 use crate::lsp::host::{Context, Glimpse, Need};
+use crate::lsp::measured::{self, Measured};
 use crate::lsp::{edits, markdown, panel, to_lsp};
 use crate::rule_pages::is_page;
 
@@ -22,7 +23,8 @@ pub async fn run(backend: &Backend, params: lsp::HoverParams) -> Result<Option<l
         // nobody looks there any more
         before.abort();
     }
-    let whole = move |context: &Context| Ok(whole(context, position));
+    let measured = backend.measured.clone();
+    let whole = move |context: &Context| Ok(whole(context, position, &measured));
     let mut answer = Box::pin(backend.ask(uri.clone(), Need::ThisText, whole));
     match tokio::time::timeout(PATIENCE, &mut answer).await {
         Ok(answer) => answer,
@@ -39,7 +41,7 @@ fn hovering(backend: &Backend) -> std::sync::MutexGuard<'_, Option<tokio::task::
 }
 
 /// All that can be found out.
-fn whole(context: &Context, position: lsp::Position) -> Option<lsp::Hover> {
+fn whole(context: &Context, position: lsp::Position, measured: &Measured) -> Option<lsp::Hover> {
     let view = &context.view;
     let offset = view.text.offset_of(position_from_lsp(position), context.caps.encoding);
     let hover = match &view.analyzed {
@@ -49,7 +51,16 @@ fn whole(context: &Context, position: lsp::Position) -> Option<lsp::Hover> {
         }
         None => None,
     }?;
-    let text = with_more(hover.markdown, hover.more.as_ref(), view, &context.caps);
+    let mut text = with_more(hover.markdown, hover.more.as_ref(), view, &context.caps);
+    if let Some(analyzed) = &view.analyzed {
+        let all = measured::of_loops(context, analyzed, measured);
+        let here =
+            all.into_iter().filter(|(l, _)| l.span.contains(hover.span) && hover.span.contains(l.header));
+        if let Some((_, run)) = here.min_by_key(|(l, _)| l.span.len()) {
+            let words = measured::words(&run);
+            text.push_str(&format!("\n\nMeasured: {words}."));
+        }
+    }
     Some(shown(text, Some(to_lsp::range(hover.span, &view.text, &context.caps)), &context.caps))
 }
 
