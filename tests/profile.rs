@@ -159,6 +159,11 @@ struct Sshd {
 impl Sshd {
     /// `None`: there is none here.
     fn start(here: &Here) -> Option<Sshd> {
+        Sshd::start_with(here, "", "")
+    }
+
+    /// Whose sessions begin with a command, and have more in their environment.
+    fn start_with(here: &Here, before: &str, env: &str) -> Option<Sshd> {
         let sshd = Path::new("/usr/sbin/sshd");
         if !sshd.is_file() || !Path::new("/usr/bin/ssh").is_file() {
             assert!(std::env::var_os("CI").is_none_or(|v| v != "true"), "missing tool: sshd");
@@ -182,7 +187,7 @@ impl Sshd {
         let config = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\nStrictModes no\n\
              PasswordAuthentication no\nPermitRootLogin yes\nPrintMotd no\nBanner {}\n\
-             SetEnv LD_LIBRARY_PATH={lib} WARPWRIGHT_NVRTC={lib}/libnvrtc.so HOME={}\nForceCommand cd {} && sh -c \"$SSH_ORIGINAL_COMMAND\"\n",
+             SetEnv LD_LIBRARY_PATH={lib} WARPWRIGHT_NVRTC={lib}/libnvrtc.so HOME={} {env}\nForceCommand {before} cd {} && sh -c \"$SSH_ORIGINAL_COMMAND\"\n",
             at("host"), at("authorized"), at("banner"), at("home"), at("home"),
         );
         std::fs::write(at("banner"), "Welcome. Everything is logged.\n").expect("banner");
@@ -206,6 +211,23 @@ impl Sshd {
 
     fn at(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// Ends all its sessions, and it goes on.
+    fn cut(&self) {
+        let own = self.child.id().to_string();
+        let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let is_session = |stat: &str| {
+            let behind = stat.rsplit_once(") ").map_or("", |s| s.1);
+            stat.contains("(sshd") && behind.split(' ').nth(1) == Some(own.as_str())
+        };
+        for process in all {
+            let stat = std::fs::read_to_string(process.path().join("stat")).unwrap_or_default();
+            if is_session(&stat) {
+                let id = process.file_name().to_string_lossy().into_owned();
+                let _ = Command::new("kill").args(["-9", &id]).status();
+            }
+        }
     }
 
     /// Files below the worker's folder there.
@@ -260,4 +282,155 @@ fn on_a_host_behind_ssh() {
     assert!(errors.contains("did not get to gpu") && out.status.code() == Some(2), "{errors}");
     let hosts = here.run(false, &["hosts", "--ssh-config", &config, "gone"]);
     assert!(String::from_utf8_lossy(&hosts.stdout).contains("was not reached"), "{hosts:?}");
+}
+
+/// Processes that were started with this in their environment.
+fn processes(mark: &str) -> usize {
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let has = |p: PathBuf| std::fs::read(p).is_ok_and(|e| String::from_utf8_lossy(&e).contains(mark));
+    all.filter(|e| has(e.path().join("environ"))).count()
+}
+
+/// Waits until none is left.
+fn none_left(mark: &str) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while processes(mark) > 0 {
+        assert!(Instant::now() < end, "{} processes are left", processes(mark));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+const FOREVER: &str = "\
+float x[500];
+
+void spin(void) {
+    for (int i = 0; i < 500; i++)
+        for (long k = 0; k < 4000000000000; k++)
+            x[i] = x[i] * 0.5f + 1;
+}
+";
+
+/// Steps of a launch: none is too many.
+const ENDLESS: &str = "WARPWRIGHT_STANDIN_STEPS=18446744073709551615";
+
+#[test]
+fn hosts_with_something_to_say_and_of_another_version() {
+    let here = Here::new(SAXPY);
+    let Some(sshd) = Sshd::start_with(&here, "echo Hello from a login script.;", "") else { return };
+    let config = sshd.at("ssh_config").display().to_string();
+    let there = || {
+        let all = [
+            "profile",
+            "--format",
+            "json",
+            "program.c",
+            "-s",
+            "n=4000",
+            "--ssh-config",
+            &config,
+            "--on",
+            "gpu",
+        ];
+        let out = here.run(false, &all);
+        let profile: wire::Profile =
+            serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {out:?}"));
+        profile.runs[0].clone()
+    };
+    let run = there();
+    assert_eq!((run.checked.as_str(), run.device.is_some()), ("same", true), "{}", run.said);
+    // the worker there is another one now
+    let workers = sshd.workers();
+    let place = sshd.at("home/.cache/warpwright").join(&workers[0]);
+    let hello = r#"{"type":"hello","id":1,"protocol":1,"worker":"warpwright 0.0.1","capabilities":[]}"#;
+    let replace = |text: String| {
+        use std::os::unix::fs::PermissionsExt as _;
+        // the one before may still be on its way out
+        std::fs::remove_file(&place).expect("there");
+        std::fs::write(&place, text).expect("script");
+        std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    };
+    replace(format!("#!/bin/sh\nread line\necho '{hello}'\nread line\n"));
+    let run = there();
+    assert!(run.device.is_none(), "{run:#?}");
+    assert!(
+        run.said.contains("speaks protocol 1") && run.said.contains("Install the same version"),
+        "{}",
+        run.said
+    );
+    // one that ends at once
+    replace("#!/bin/sh\necho no room for me >&2\nexit 3\n".to_owned());
+    let run = there();
+    assert!(run.said.contains("The worker ended") && run.said.contains("no room for me"), "{}", run.said);
+}
+
+#[test]
+fn a_host_that_vanishes_leaves_nothing_behind() {
+    let here = Here::new(FOREVER);
+    let mark = format!("vanishes-{}", std::process::id());
+    let Some(sshd) = Sshd::start_with(&here, "", &format!("{ENDLESS} WW_MARK={mark}")) else { return };
+    let config = sshd.at("ssh_config").display().to_string();
+    let start = || {
+        let mut command = here.command(false);
+        command.args(["profile", "--format", "json", "program.c", "--ssh-config", &config, "--on", "gpu"]);
+        let child = command.env("WW_HERE", &mark).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = child.expect("starts");
+        let mut errors = std::io::BufReader::new(child.stderr.take().expect("piped"));
+        let mut said = String::new();
+        while !said.contains("running it once") {
+            let read = std::io::BufRead::read_line(&mut errors, &mut said).expect("a pipe");
+            assert!(read > 0, "{said}");
+        }
+        std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
+        child
+    };
+    // its end of the connection
+    let child = start();
+    sshd.cut();
+    let out = child.wait_with_output().expect("ends");
+    let profile: wire::Profile = serde_json::from_slice(&out.stdout).expect("the contract");
+    let run = &profile.runs[0];
+    assert!(run.device.is_none() && run.said.contains("The worker ended"), "{}", run.said);
+    assert_eq!(out.status.code(), Some(1));
+    none_left(&mark);
+    // our end, with no time to say anything
+    let mut child = start();
+    assert!(processes(&mark) > 1);
+    child.kill().expect("ours");
+    child.wait().expect("ours");
+    none_left(&mark);
+}
+
+#[test]
+fn no_room_and_no_time() {
+    let here = Here::new(FOREVER);
+    if let Some(sshd) = Sshd::start_with(&here, "ulimit -f 1000;", "") {
+        let config = sshd.at("ssh_config").display().to_string();
+        let out = here.run(false, &["profile", "program.c", "--ssh-config", &config, "--on", "gpu"]);
+        let errors = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(errors.contains("did not get to gpu") && errors.contains("Is there room"), "{errors}");
+        assert!(sshd.workers().iter().all(|w| w.contains('.')), "{:?}", sshd.workers());
+    }
+    let mut command = here.command(true);
+    let (name, steps) = ENDLESS.split_once('=').expect("a setting");
+    command.env(name, steps).args(["profile", "--format", "json", "program.c", "--limit", "2"]);
+    let out = command.output().expect("runs");
+    let profile: wire::Profile = serde_json::from_slice(&out.stdout).expect("the contract");
+    let run = &profile.runs[0];
+    assert!(run.said.contains("longer than 2 s") && run.said.contains("does not end"), "{}", run.said);
+    assert_eq!((run.device.as_ref(), run.kernel_ns), (None, None));
+}
+
+#[test]
+fn without_a_c_compiler_it_is_measured_and_not_compared() {
+    let here = Here::new(SAXPY);
+    std::fs::create_dir(here.path("bin")).expect("folder");
+    let mut command = here.command(true);
+    command.env("PATH", here.path("bin")).args(["profile", "--format", "json", "--compiler", "off"]);
+    let out = command.args(["program.c", "-s", "n=500"]).output().expect("runs");
+    let profile: wire::Profile =
+        serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {out:?}"));
+    let run = &profile.runs[0];
+    assert_eq!((run.checked.as_str(), run.launches, run.cpu_ns.one), ("not tried", 1, None), "{}", run.said);
+    assert!(run.device.is_some() && run.said.contains("there is no C compiler"), "{}", run.said);
+    assert_eq!(out.status.code(), Some(1));
 }

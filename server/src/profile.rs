@@ -11,7 +11,7 @@ use device::bundle::{
 };
 
 use crate::contract::named;
-use crate::limits::profile::{LIMIT, START};
+use crate::limits::profile::START;
 
 /// Whose findings are asked.
 pub struct Source<'a> {
@@ -21,12 +21,14 @@ pub struct Source<'a> {
     /// Options that say where headers are, for the document and for a part of the program by its place.
     pub headers: Vec<String>,
     pub of_part: &'a dyn Fn(&str) -> Vec<String>,
+    /// For all that is done there.
+    pub limit: Duration,
 }
 
 /// A client for what a worker's command starts.
-pub fn client(command: device::WorkerCommand) -> device::Client {
+pub fn client(command: device::WorkerCommand, limit: Duration) -> device::Client {
     let limits =
-        device::Limits { memory_bytes: None, start: START, request: LIMIT, grace: Duration::from_secs(2) };
+        device::Limits { memory_bytes: None, start: START, request: limit, grace: Duration::from_secs(2) };
     device::Client::lazy(command, limits)
 }
 
@@ -302,7 +304,7 @@ fn bundle_of(source: &Source<'_>, r: &ide::Recorded) -> Bundle {
         original,
         program,
         tolerance: if r.regrouped { NEAR } else { 0.0 },
-        limit_ms: None,
+        limit_ms: u64::try_from(source.limit.as_millis()).ok(),
     }
 }
 

@@ -6,6 +6,7 @@ use clap::Args;
 use super::profile::ThereArgs;
 use super::{print, Done, Format};
 use crate::contract::{pretty, VERSION};
+use crate::limits::profile::LIMIT;
 use crate::profile::client;
 
 #[derive(Args)]
@@ -43,7 +44,7 @@ fn asked(args: &HostsArgs, on: &str) -> wire::HostMachine {
         Ok(command) => command,
         Err(why) => return nothing(format!("{why:#}")),
     };
-    match client(command).machine(None, &CancelToken::new()) {
+    match client(command, LIMIT).machine(None, &CancelToken::new()) {
         Ok(m) => {
             let missing: Vec<String> =
                 m.gpus.reason.into_iter().chain(m.nvrtc_reason.map(|r| r.to_string())).collect();

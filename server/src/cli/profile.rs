@@ -1,6 +1,7 @@
 //! `warpwright profile`: kernels of loops on a GPU, here or on a host, measured and held against the original.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use base::CancelToken;
 use clap::Args;
@@ -11,6 +12,7 @@ use super::writing::{no_function, no_loop};
 use super::{note, print, rules, Done, Format};
 use crate::contract::{pretty, VERSION};
 use crate::files;
+use crate::limits::profile::LIMIT;
 use crate::profile::{client, run as run_there, simulated, Source};
 
 #[derive(Args)]
@@ -35,6 +37,9 @@ pub struct ProfileArgs {
     /// large as makes the largest array 64 MiB
     #[arg(short = 's', long = "size", value_name = "NAME=VALUE", value_parser = super::verify::given)]
     sizes: Vec<(String, i128)>,
+    /// Seconds for one loop: compiled, run, beside the original
+    #[arg(long, value_name = "SECONDS", default_value_t = LIMIT.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    limit: u64,
     /// How the answer is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -102,7 +107,8 @@ pub fn run(args: &ProfileArgs) -> anyhow::Result<Done> {
             "no loop here becomes a kernel, so there is nothing to measure. `warpwright offload` says why."
         );
     }
-    let source = Source { path: &args.file, ask: &report.ask, findings, headers, of_part: &of_part };
+    let (limit, ask) = (Duration::from_secs(args.limit), &report.ask);
+    let source = Source { path: &args.file, ask, findings, headers, of_part: &of_part, limit };
     let mut there = None;
     let (mut runs, mut refused) = (Vec::new(), false);
     for (line, one) in recorded {
@@ -119,7 +125,7 @@ pub fn run(args: &ProfileArgs) -> anyhow::Result<Done> {
         } else {
             let there = match &mut there {
                 Some(there) => there,
-                None => there.insert(client(args.there.worker(&args.on)?)),
+                None => there.insert(client(args.there.worker(&args.on)?, limit)),
             };
             shown_before(&one, &args.on);
             let mut tell = |what: &str| note(&format!("note: {what}"));

@@ -15,6 +15,7 @@ use super::progress::{Guard, Progress, Teller};
 use super::target::loop_of;
 use super::{answer, Call};
 use crate::limits::lsp_commands_profile::LOOK;
+use crate::limits::profile::LIMIT;
 use crate::lsp::actions::failed;
 use crate::lsp::backend::{failed_inside, Backend};
 use crate::lsp::document::Analyzed;
@@ -132,11 +133,12 @@ fn measured(
     let recorded = ide::record(&ask, &analyzed.findings, &which, &[]).into_iter().next();
     let recorded = recorded.ok_or("The loop is not there any more.")?.1?;
     let transport = device::Transport::of_this_program().map_err(|e| e.to_string())?;
-    let mut there = client(transport.command(&device::Target::Local, &|_| {})?);
+    let mut there = client(transport.command(&device::Target::Local, &|_| {})?, LIMIT);
     let source = Source {
         path,
         ask: &ask,
         findings: &analyzed.findings,
+        limit: LIMIT,
         headers: path.parent().map(|f| format!("-I{}", f.display())).into_iter().collect(),
         of_part: &|place| {
             std::path::Path::new(place).parent().map(|f| format!("-I{}", f.display())).into_iter().collect()
