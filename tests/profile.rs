@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{server, SAXPY};
+use serde_json::json;
+use support::{full_caps, server, Client, SAXPY};
 use tempfile::TempDir;
 
 const DOT: &str = "\
@@ -433,4 +434,93 @@ fn without_a_c_compiler_it_is_measured_and_not_compared() {
     assert_eq!((run.checked.as_str(), run.launches, run.cpu_ns.one), ("not tried", 1, None), "{}", run.said);
     assert!(run.device.is_some() && run.said.contains("there is no C compiler"), "{}", run.said);
     assert_eq!(out.status.code(), Some(1));
+}
+
+#[test]
+fn an_editor_runs_things_where_the_user_says_and_nowhere_else() {
+    let here = Here::new(SAXPY);
+    let mark = format!("editor-{}", std::process::id());
+    let Some(sshd) = Sshd::start_with(&here, "", &format!("WW_MARK={mark}")) else { return };
+    // the user's own configuration
+    let bin = here.path("bin");
+    std::fs::create_dir(&bin).expect("folder");
+    let text = format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", sshd.at("ssh_config").display());
+    std::fs::write(bin.join("ssh"), text).expect("script");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(bin.join("ssh"), executable).expect("executable");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+    let state = here.path("state").display().to_string();
+    let mut client = Client::spawn(&[("PATH", &path), ("XDG_STATE_HOME", &state)]);
+    // what a workspace would like: a host of its own, and a command as the name of one
+    let folder = |name: &str| {
+        let path = here.path(name);
+        std::fs::create_dir(&path).expect("folder");
+        let file = path.join("it's $(touch evil) & `touch evil`.c");
+        std::fs::write(&file, SAXPY).expect("program");
+        (format!("file://{}", path.display()), file)
+    };
+    let (evil, file) = folder("evil");
+    let (other, _) = folder("other");
+    let wish = format!("-oProxyCommand=touch {}", here.path("evil/touched").display());
+    let mut configuration = json!({"hosts": ["gpu"]});
+    configuration[&evil] = json!({"hosts": [wish, "gone"]});
+    configuration[&other] = json!({"hosts": ["gone"]});
+    client.configuration = configuration;
+    let mut caps = full_caps();
+    caps["workspace"]["configuration"] = json!(true);
+    let folders: Vec<_> = [&evil, &other].iter().map(|uri| json!({"uri": uri, "name": "f"})).collect();
+    client.init = client.request("initialize", json!({"processId": std::process::id(), "rootUri": null, "capabilities": caps, "workspaceFolders": folders}));
+    client.notify("initialized", json!({}));
+    let encoded: String = file
+        .to_string_lossy()
+        .bytes()
+        .map(|b| match b {
+            b'/' | b'.' | b'-' | b'_' => char::from(b).to_string(),
+            b if b.is_ascii_alphanumeric() => char::from(b).to_string(),
+            b => format!("%{b:02X}"),
+        })
+        .collect();
+    let uri = format!("file://{encoded}");
+    client.open(&uri, SAXPY);
+    client.wait("settings of folders", |m| {
+        m["method"] == "workspace/configuration"
+            && m["params"]["items"].as_array().is_some_and(|i| i.len() == 2)
+    });
+    let profile = |on: Option<&str>| {
+        let mut target = json!({"uri": uri, "line": 1, "sizes": {"n": 4000}});
+        if let Some(on) = on {
+            target["on"] = json!(on);
+        }
+        json!({"command": "warpwright.profile", "arguments": [target]})
+    };
+    for on in [wish.as_str(), "gone"] {
+        let no = client.refused("workspace/executeCommand", profile(Some(on)));
+        assert!(no["message"].as_str().is_some_and(|m| m.contains("none of your hosts")), "{no:#}");
+    }
+    // asked, and the answer is no
+    let no = client.refused("workspace/executeCommand", profile(None));
+    assert!(no["message"].as_str().is_some_and(|m| m.contains("was not allowed")), "{no:#}");
+    let asked = client.wait("the question", |m| m["method"] == "window/showMessageRequest");
+    assert!(asked["params"]["message"].as_str().is_some_and(|m| m.contains("on gpu?")), "{asked:#}");
+    assert!(sshd.workers().is_empty() && processes(&mark) == 0);
+    // yes; and not asked again
+    client.message_answer = json!({"title": "Run there"});
+    let done = client.request("workspace/executeCommand", profile(None));
+    assert_eq!(
+        (&done["runs"][0]["target"], &done["runs"][0]["checked"]),
+        (&json!("gpu"), &json!("same")),
+        "{done:#}"
+    );
+    assert_eq!(done["runs"][0]["sizes"], json!({"n": 4000}));
+    client.wait("the question", |m| m["method"] == "window/showMessageRequest");
+    client.request("workspace/executeCommand", profile(Some("gpu")));
+    assert!(!client.inbox.iter().any(|m| m["method"] == "window/showMessageRequest"));
+    let left: Vec<String> = std::fs::read_dir(here.path("evil"))
+        .expect("folder")
+        .flatten()
+        .map(|e| e.file_name().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert_eq!(client.finish(), Some(0));
+    none_left(&mark);
 }

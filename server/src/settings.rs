@@ -61,6 +61,12 @@ pub struct Settings {
     ///
     /// Whose devices kernels are written and judged for: NVIDIA's (`cuda`) or AMD's with 64 lanes (`hip`).
     pub target: String,
+    /// # Hosts with a GPU
+    ///
+    /// Machines on which kernels may be measured, by the names that `ssh` knows them by; where a command names none, the first is taken.
+    /// `local` is the machine where the server runs, and is taken where there are none. Only the user's own settings count: what a
+    /// workspace or a folder says of hosts does nothing. Before something is run on a host for the first time you are asked.
+    pub hosts: Vec<String>,
     /// # Fused multiply-adds
     ///
     /// Whether kernels compute the same bits as the loop (`same-bits`: compiled with `-fmad=false`) or fuse products with sums, which is
@@ -84,6 +90,7 @@ impl Default for Settings {
             nvrtc: String::new(),
             architecture: "sm_80".to_owned(),
             target: "cuda".to_owned(),
+            hosts: Vec::new(),
             fmad: "same-bits".to_owned(),
         }
     }

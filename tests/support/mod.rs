@@ -61,6 +61,8 @@ pub struct Client {
     /// Edits that the server had applied, and what is answered to them.
     pub applied: Vec<Value>,
     pub apply_answer: Value,
+    /// What the user says to a question.
+    pub message_answer: Value,
     /// What `workspace/configuration` is answered.
     pub configuration: Value,
     /// Asked at the end: errors without an id that no test has looked at.
@@ -96,6 +98,7 @@ impl Client {
             inbox: VecDeque::new(),
             applied: Vec::new(),
             apply_answer: json!({"applied": true}),
+            message_answer: Value::Null,
             configuration: Value::Null,
             checked: true,
             init: Value::Null,
@@ -229,6 +232,7 @@ impl Client {
                         self.applied.push(message["params"]["edit"].clone());
                         self.apply_answer.clone()
                     }
+                    "window/showMessageRequest" => self.message_answer.clone(),
                     "window/showDocument" => json!({"success": true}),
                     _ => Value::Null,
                 };

@@ -96,6 +96,9 @@ fn is_restricted(schema: &Value) -> bool {
 /// What is one for all documents; other settings may differ from folder to folder of a workspace.
 const OF_THE_WINDOW: [&str; 2] = ["warpwright.analysis.idleDelay", "warpwright.outline"];
 
+/// What only the user says, in no workspace.
+const OF_THE_MACHINE: [&str; 1] = ["warpwright.hosts"];
+
 fn for_vscode(name: &str, schema: &Value, order: usize) -> Value {
     let restricted = is_restricted(schema);
     let mut out = Map::new();
@@ -112,9 +115,10 @@ fn for_vscode(name: &str, schema: &Value, order: usize) -> Value {
         }
     }
     out.insert("order".to_owned(), Value::from(order + 1));
-    let scope = match (restricted, schema["description"].as_str()) {
+    let scope = match (restricted || OF_THE_MACHINE.contains(&name), schema["description"].as_str()) {
         // what is started is no folder's to say, trusted or not
         (true, Some(words)) if words.contains("is never run") => "machine",
+        (true, _) if OF_THE_MACHINE.contains(&name) => "machine",
         (true, _) => "machine-overridable",
         _ if OF_THE_WINDOW.contains(&name) => "window",
         _ => "resource",

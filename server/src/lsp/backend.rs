@@ -3,7 +3,7 @@
 //!
 //! No handler holds state or a lock across an `await`, and none computes: that is done on the pool.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -38,6 +38,8 @@ pub struct Backend {
     pub cancellable: Arc<Mutex<HashMap<String, CancelToken>>>,
     /// What runs have shown of lines, by document.
     pub at_lines: Mutex<HashMap<String, AtLines>>,
+    /// Hosts on which the user lets things run, in this session.
+    pub allowed_hosts: Mutex<BTreeSet<String>>,
     /// What was measured of loops.
     pub measured: super::measured::Measured,
     /// Whether the editor shows lenses: it has asked for some.
@@ -71,6 +73,7 @@ impl Backend {
             hovering: Mutex::default(),
             cancellable: Arc::default(),
             at_lines: Mutex::default(),
+            allowed_hosts: Mutex::default(),
             measured: Default::default(),
             asks_lenses: AtomicBool::default(),
         }

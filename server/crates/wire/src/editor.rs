@@ -1,6 +1,8 @@
 //! What editors send and are sent beyond LSP: arguments and answers of `workspace/executeCommand`, and requests of our
 //! own. Positions here are LSP's: from 0, in the encoding that was agreed on.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +36,12 @@ pub struct Target {
     /// `warpwright.applyRules`: whether the result is only to be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<bool>,
+    /// `warpwright.profile`: `local`, or one of the user's `warpwright.hosts`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
+    /// `warpwright.profile`: values of integers that the function gets from outside, by their names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<BTreeMap<String, i64>>,
     /// `warpwright.applyRules`: whether the editor is to show how the result came about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<bool>,

@@ -14,6 +14,7 @@ use tower_lsp::ls_types as lsp;
 use super::progress::{Guard, Progress, Teller};
 use super::target::loop_of;
 use super::{answer, Call};
+use crate::includes::{Disk, Given};
 use crate::limits::lsp_commands_profile::LOOK;
 use crate::limits::profile::LIMIT;
 use crate::lsp::actions::failed;
@@ -25,20 +26,50 @@ use crate::lsp::panel::{self, Place};
 use crate::profile::{client, run as run_there, Source};
 use crate::rule_pages::Pages;
 
+/// What is measured, and where.
+struct Chosen {
+    analyzed: Analyzed,
+    pages: Arc<Pages>,
+    key: String,
+    /// See [`ide::measured_of`].
+    of: Option<String>,
+    path: PathBuf,
+    given: Given,
+    sizes: Vec<(String, i128)>,
+    on: String,
+    machine: device::Target,
+}
+
 pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
     let (uri, token) = (call.uri()?, call.token);
     let place = Place { uri: uri.as_str().to_owned(), name: "profile".to_owned() };
     let target = call.target;
+    let path = uri.to_file_path().map_or_else(|| PathBuf::from(uri.path().as_str()), |p| p.into_owned());
     let find = move |context: &Context| {
         let (analyzed, finding) = loop_of(context, &target)?;
-        let of = ide::measured_of(&context.ask(analyzed), &analyzed.findings, finding);
-        Ok((analyzed.clone(), context.pages.clone(), finding.key.to_string(), of))
+        let hosts = &context.settings.hosts;
+        let on = target.on.as_ref().or(hosts.first()).map_or("local", String::as_str);
+        if on != "local" && !hosts.iter().any(|h| h == on) {
+            let what = format!("{on:?} is none of your hosts. Name it in the setting `warpwright.hosts`, of the user and not of a workspace.");
+            return Err(failed(what));
+        }
+        Ok(Chosen {
+            of: ide::measured_of(&context.ask(analyzed), &analyzed.findings, finding),
+            analyzed: analyzed.clone(),
+            pages: context.pages.clone(),
+            key: finding.key.to_string(),
+            path,
+            given: context.settings.given(),
+            sizes: target.sizes.iter().flatten().map(|(n, v)| (n.clone(), i128::from(*v))).collect(),
+            machine: device::Target::read(on).map_err(failed)?,
+            on: on.to_owned(),
+        })
     };
-    let path = uri.to_file_path().map_or_else(|| PathBuf::from(uri.path().as_str()), |p| p.into_owned());
     let chosen = backend.ask(uri, Need::ThisText, find).await?;
-    let (analyzed, pages, key, of) = chosen;
-    let home = Home::of(&path, &backend.caps().roots);
-    let run = profile(backend, (analyzed, pages, key), path, &place, token).await?;
+    let home = Home::of(&chosen.path, &backend.caps().roots);
+    let of = chosen.of.clone();
+    allowed(backend, &chosen).await?;
+    let run = profile(backend, chosen, &place, token).await?;
     if let (Some(home), Some(of), true) = (&home, of, run.device.is_some()) {
         if let Err(e) = backend.measured.add(home, of, run.clone()) {
             tracing::warn!("the measurement was not kept: {e}");
@@ -49,6 +80,32 @@ pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
     refresh(backend);
     Ok(answer(&wire::Profile { version: wire::VERSION, runs: vec![run] }))
 }
+
+/// Whether the user lets something run there; asked once for each host of a session.
+async fn allowed(backend: &Backend, chosen: &Chosen) -> Result<()> {
+    let on = &chosen.on;
+    let hosts = || backend.allowed_hosts.lock().unwrap_or_else(|e| e.into_inner());
+    if chosen.machine == device::Target::Local || hosts().contains(on) {
+        return Ok(());
+    }
+    let text = format!(
+        "Run the loop's kernels on {on}? Warpwright copies a program of its own there (to .cache/warpwright, once), and sends this \
+         function, its kernels and the texts that it needs; arrays are made there."
+    );
+    let button =
+        |title: &str| lsp::MessageActionItem { title: title.to_owned(), properties: Default::default() };
+    let buttons = Some(vec![button(RUN_THERE), button("Not now")]);
+    let answer = backend.client.show_message_request(lsp::MessageType::INFO, text, buttons).await;
+    match answer {
+        Ok(Some(answer)) if answer.title == RUN_THERE => {
+            hosts().insert(on.clone());
+            Ok(())
+        }
+        _ => Err(failed(format!("Nothing was run on {on}: that was not allowed."))),
+    }
+}
+
+const RUN_THERE: &str = "Run there";
 
 /// Has the editor ask again for what stands at loops; nobody waits for it.
 fn refresh(backend: &Backend) {
@@ -65,8 +122,7 @@ fn refresh(backend: &Backend) {
 
 async fn profile(
     backend: &Backend,
-    (analyzed, pages, key): (Analyzed, Arc<Pages>, String),
-    path: PathBuf,
+    chosen: Chosen,
     place: &Place,
     token: Option<lsp::ProgressToken>,
 ) -> Result<wire::ProfileRun> {
@@ -79,7 +135,7 @@ async fn profile(
     // a request that is cancelled drops this guard and so ends the work
     let guard = Guard(cancel);
     backend.pool.long(Box::new(move || {
-        let ran = measured(&analyzed, &pages, &key, &path, &stop, &teller);
+        let ran = measured(&chosen, &stop, &teller);
         let _ = reply.send((ran, stop.is_cancelled()));
     }));
     // who calls it off does not wait until it has stopped
@@ -121,30 +177,29 @@ async fn called_off(cancel: &CancelToken) {
 
 /// `Err`: a sentence.
 fn measured(
-    analyzed: &Analyzed,
-    pages: &Pages,
-    key: &str,
-    path: &std::path::Path,
+    chosen: &Chosen,
     stop: &CancelToken,
     teller: &Teller,
 ) -> std::result::Result<wire::ProfileRun, String> {
-    let ask = analyzed.ask(stop).with_pages(&pages.set);
-    let which = ide::Which::Key(key.to_owned());
-    let recorded = ide::record(&ask, &analyzed.findings, &which, &[]).into_iter().next();
+    let Chosen { analyzed, given, path, .. } = chosen;
+    let ask = analyzed.ask(stop).with_pages(&chosen.pages.set);
+    let which = ide::Which::Key(chosen.key.clone());
+    let recorded = ide::record(&ask, &analyzed.findings, &which, &chosen.sizes).into_iter().next();
     let recorded = recorded.ok_or("The loop is not there any more.")?.1?;
     let transport = device::Transport::of_this_program().map_err(|e| e.to_string())?;
-    let mut there = client(transport.command(&device::Target::Local, &|_| {})?, LIMIT);
+    let tell = |what: &str| teller.say(what);
+    let mut there = client(transport.command(&chosen.machine, &tell)?, LIMIT);
+    // headers are found where the analysis finds them
+    let disk = Disk::default();
     let source = Source {
         path,
         ask: &ask,
         findings: &analyzed.findings,
         limit: LIMIT,
-        headers: path.parent().map(|f| format!("-I{}", f.display())).into_iter().collect(),
-        of_part: &|place| {
-            std::path::Path::new(place).parent().map(|f| format!("-I{}", f.display())).into_iter().collect()
-        },
+        headers: disk.for_compiler(path, given),
+        of_part: &|place| disk.for_compiler(std::path::Path::new(place), given),
     };
-    Ok(run_there(&source, &recorded, "local", &mut there, stop, &mut |what| teller.say(what)))
+    Ok(run_there(&source, &recorded, &chosen.on, &mut there, stop, &mut |what| teller.say(what)))
 }
 
 /// What is being done.

@@ -46,7 +46,14 @@ impl Host {
         }
         let path = uri.parse().ok().and_then(|uri| local_path(&uri));
         let of = path.and_then(|p| of_folder(&self.folder_settings, &p).cloned());
-        of.unwrap_or_else(|| self.settings.clone())
+        match of {
+            // which machines are reached is the user's to say
+            Some(of) if of.hosts != self.settings.hosts => {
+                Arc::new(Settings { hosts: self.settings.hosts.clone(), ..(*of).clone() })
+            }
+            Some(of) => of,
+            None => self.settings.clone(),
+        }
     }
 
     /// The user's settings are known.
