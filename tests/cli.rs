@@ -167,7 +167,7 @@ fn bad_input_is_told_what_to_do() {
         (vec!["analyze", "notes.txt"], "no language"),
         (vec!["offload", "--loop", "1", "good.c"], "line 1"),
         (vec!["offload", "good.c"], "warpwright: offload"),
-        (vec!["verify", "--on", "local", "good.c"], "--on simulator"),
+        (vec!["verify", "--on=-oProxyCommand=x", "good.c"], "no name of a host"),
         (vec!["explain", "nonsense"], "lists all codes"),
         (vec!["bench", "missing"], "cannot be read"),
     ] {

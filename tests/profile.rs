@@ -151,6 +151,45 @@ fn names_that_are_none_start_nothing() {
     assert!(!mark.exists());
 }
 
+#[test]
+fn verified_on_a_gpu() {
+    let here = Here::new(SAXPY);
+    let run = |has_gpu: bool, wrong: &str| {
+        let mut command = here.command(has_gpu);
+        command.env("WARPWRIGHT_STANDIN_WRONG", wrong);
+        command.args(["verify", "--format", "json", "--on", "local", "--given", "n=3000", "program.c"]);
+        let out = command.output().expect("runs");
+        let answer: wire::Verification =
+            serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {out:?}"));
+        (answer.loops[0].clone(), out.status.code())
+    };
+    let (check, code) = run(true, "");
+    assert_eq!((check.outcome.as_str(), code), ("same", Some(0)), "{check:#?}");
+    assert!(
+        check.checked.iter().any(|c| c.starts_with("on local (Warpwright stand-in")),
+        "{:?}",
+        check.checked
+    );
+    let (check, code) = run(true, "skips");
+    assert_eq!((check.outcome.as_str(), code), ("different", Some(1)), "{check:#?}");
+    if !has_gpu() {
+        let (check, code) = run(false, "");
+        assert_eq!((check.outcome.as_str(), code), ("not tried", Some(1)), "{check:#?}");
+        assert!(check.summary.contains("no GPU here"), "{}", check.summary);
+    }
+}
+
+#[test]
+fn kernels_that_are_there_already_are_not_supported_and_that_is_said() {
+    let here = Here::new(SAXPY);
+    std::fs::write(here.path("program.cu"), "__global__ void k(float *x) { x[threadIdx.x] = 1; }\n")
+        .expect("file");
+    let out = here.run(true, &["profile", "program.cu"]);
+    let errors = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(errors.contains("not launched from here yet") && errors.contains("simulate"), "{errors}");
+    assert_eq!(out.status.code(), Some(2));
+}
+
 /// A server for this user alone, with throwaway keys, that gives its sessions the stand-in.
 struct Sshd {
     child: Child,

@@ -27,12 +27,11 @@ const NOT_COMPARED: [(&str, &str, &str); 7] = [
 ];
 
 /// Why loops with a kernel are not run, and of how many files' loops that is said at most. The numbers only ever go down.
-const NOT_RUN: [(&str, usize); 5] = [
-    ("holds pointers, or bytes of unknown kinds", 69),
-    ("part was not followed", 24),
+const NOT_RUN: [(&str, usize); 4] = [
+    ("holds pointers, or bytes of unknown kinds", 8),
+    ("part was not followed", 20),
     ("no kernel is launched: the original loop runs", 28),
     ("is no integer that", 3),
-    ("before the element that its pointer points to", 1),
 ];
 
 fn root() -> PathBuf {
@@ -173,7 +172,7 @@ fn every_loop_with_a_kernel_is_the_same() {
     }
     eprintln!("{same} loops the same, {equal} with the counts of verify, {uncounted} that it did not run");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(same >= 384 && equal >= 383, "{same} {equal} {uncounted}");
+    assert!(same >= 444 && equal >= 418, "{same} {equal} {uncounted}");
 }
 
 /// What is right all the same: a sum that is zero, zeros that are right, a row that the greatest is not in.

@@ -53,6 +53,38 @@ pub fn run(
     }
 }
 
+/// Holds a report of the simulator against a run there, too: once, at the sizes that were given or at large ones.
+pub fn also_there(
+    source: &Source<'_>,
+    report: &mut ide::VerifyReport,
+    given: &[(String, i128)],
+    on: &str,
+    client: &mut device::Client,
+) {
+    let which = ide::Which::Key(report.key.clone());
+    let names = ide::given_names(source.ask, source.findings, &which);
+    let given: Vec<_> = given.iter().filter(|g| names.contains(&g.0)).cloned().collect();
+    let recorded = ide::record(source.ask, source.findings, &which, &given).into_iter().next();
+    let not_tried =
+        |why: &str| (ide::Outcome::NotTried(why.to_owned()), format!("It was not run on {on}: {why}"));
+    (report.outcome, report.summary) = match recorded {
+        Some((_, Ok(one))) => {
+            let ran = run(source, &one, on, client, &CancelToken::new(), &mut |_| {});
+            match (ran.checked.as_str(), &ran.device) {
+                ("same", Some(device)) => {
+                    report.checked.push(format!("on {on} ({device})"));
+                    report.summary += &format!(" The same on {on} ({device}).");
+                    return;
+                }
+                ("different", _) => (ide::Outcome::Different, format!("On {on}: {}", ran.said)),
+                _ => not_tried(&ran.said),
+            }
+        }
+        Some((_, Err(why))) => not_tried(&why),
+        None => not_tried("The loop is not there any more."),
+    };
+}
+
 /// Without a GPU: what the simulator says of the same loop, and why nothing was measured.
 pub fn simulated(source: &Source<'_>, recorded: &ide::Recorded, target: &str, why: &str) -> wire::ProfileRun {
     let which = ide::Which::Key(recorded.key.clone());
@@ -136,6 +168,7 @@ fn measured(source: &Source<'_>, r: &ide::Recorded, target: &str, m: &device::Me
         _ => None,
     };
     let (checked, compared) = checked(source, r, m);
+    let is_small = r.host.iter().any(|p| matches!(p.holds, ide::Holds::Exactly { .. }));
     let mut run = wire::ProfileRun {
         device: Some(m.gpu.name.clone()),
         rung: if m.simulated { "simulator" } else { "events" }.to_owned(),
@@ -148,12 +181,19 @@ fn measured(source: &Source<'_>, r: &ide::Recorded, target: &str, m: &device::Me
         ..known
     };
     run.said = said(&run, m, &compared);
+    if is_small {
+        run.said +=
+            " The input is one of those that verification makes: a small one, of which times say little.";
+    }
     run
 }
 
 /// Whether what was left is the same, with a sentence.
 fn checked(source: &Source<'_>, r: &ide::Recorded, m: &device::Measured) -> (&'static str, String) {
     let not_tried = |why: &str| ("not tried", format!("Results were not compared: {why}."));
+    if m.kernels.is_empty() {
+        return not_tried("no kernel was launched with this input, the original loop ran");
+    }
     let returned = match &r.original {
         Err(why) => return not_tried(why),
         Ok(original) if r.returns_copied || m.value.is_some() => match returned(source, r, original, m) {
@@ -329,6 +369,7 @@ fn piece(p: &ide::HostPiece) -> HostMemory {
         Scalar::F32 => Number::F32,
         Scalar::F64 => Number::F64,
     };
+    let mut links = Vec::new();
     let (contents, scalars, element_bytes) = match &p.holds {
         ide::Holds::Made(made) => (
             Contents::Made { seed: made.seed, below: made.below },
@@ -336,9 +377,13 @@ fn piece(p: &ide::HostPiece) -> HostMemory {
             made.element_bytes,
         ),
         ide::Holds::These(bytes) => (Contents::Bytes { hex: bundle::hex(bytes) }, Vec::new(), 1),
+        ide::Holds::Exactly { bytes, element_bytes, scalars, links: all } => {
+            links = all.iter().map(|(at, to)| (*at, place(to))).collect();
+            let scalars = scalars.iter().map(|(at, s)| (*at, number(*s))).collect();
+            (Contents::Bytes { hex: bundle::hex(bytes) }, scalars, *element_bytes)
+        }
         ide::Holds::Nothing => (Contents::Unset, Vec::new(), 1),
     };
-    let links = Vec::new();
     HostMemory { name: p.name.clone(), bytes: p.bytes, contents, links, scalars, element_bytes }
 }
 

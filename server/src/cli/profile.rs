@@ -73,6 +73,13 @@ pub fn run(args: &ProfileArgs) -> anyhow::Result<Done> {
         device::Target::read(&args.on).map_err(anyhow::Error::msg)?;
     }
     let input = files::read(&args.file)?;
+    if !input.language.offloads {
+        anyhow::bail!(
+            "{} is not profiled: loops of C files that become kernels are. Kernels that a file has already are not launched from here \
+             yet; `warpwright simulate` runs those in the simulator.",
+            args.file.display()
+        );
+    }
     let reader = args.source.reader(std::slice::from_ref(&args.file));
     let headers = reader.for_compiler(&input.path);
     let of_part = |place: &str| reader.for_compiler(Path::new(place));

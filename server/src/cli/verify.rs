@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::profile::ThereArgs;
 use super::reading::{chosen as chosen_files, Reader, SourceArgs};
 use super::writing::{no_function, no_loop, refusal, Progress};
 use super::{note, print, rules, Done, Format};
 use crate::compiler::project_of;
 use crate::contract::{check, named, pretty, sentence, FileReport, VERSION};
 use crate::files;
+use crate::limits::profile::LIMIT;
+use crate::profile::{also_there, client, Source};
 
 #[derive(Args)]
 pub struct VerifyArgs {
@@ -23,9 +26,11 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "loop_lines")]
     function: Option<String>,
     /// Where: `simulator`; `machine`: the simulator, and what gcc or clang of the search path builds, the kernels on the
-    /// CPU; `local` (a GPU here) or the name of a host
+    /// CPU; `local` (a GPU here) or the name of a host: the simulator, and once there
     #[arg(long, value_name = "WHERE", default_value = "machine")]
     on: String,
+    #[command(flatten)]
+    there: ThereArgs,
     /// Number of random inputs
     #[arg(long, default_value_t = 12)]
     cases: u32,
@@ -44,12 +49,9 @@ pub struct VerifyArgs {
 }
 
 pub fn run(args: &VerifyArgs) -> anyhow::Result<Done> {
-    if !["simulator", "machine"].contains(&args.on.as_str()) {
-        anyhow::bail!(
-            "verifying on \"{}\" is not supported yet: this version launches no kernels on a GPU. \
-             Use --on simulator, which needs none.",
-            args.on
-        );
+    if !matches!(args.on.as_str(), "simulator" | "machine") {
+        // a name that is none is told before anything is read
+        device::Target::read(&args.on).map_err(anyhow::Error::msg)?;
     }
     let reader = args.source.reader(&args.files);
     let memo = ide::Memo::new();
@@ -154,6 +156,10 @@ fn one(
     let outside = project_of(file).unwrap_or_else(|| folder.to_owned());
     let compiler = (args.on == "machine").then(|| device::native_compiler(&outside)).flatten();
     let scratch = tempfile::tempdir()?;
+    let is_there = !matches!(args.on.as_str(), "simulator" | "machine");
+    let (mut there, ask) = (None, &report.ask);
+    let source =
+        Source { path: file, ask, findings, headers: headers.clone(), of_part: &of_part, limit: LIMIT };
     let verifier = ide::Verifier::new(&report.ask, findings, &options).for_several(whiches.len() > 1);
     // where nobody chose, loops inside of one that gets no kernel are tried in its place
     let is_all = args.loop_lines.is_empty() && findings.marked().next().is_none();
@@ -161,7 +167,7 @@ fn one(
     while let Some(which) = left.pop_front() {
         let which = &which;
         let tried = verifier.run(which);
-        let reports: Vec<_> = tried
+        let mut reports: Vec<_> = tried
             .into_iter()
             .map(|(mut one, trial)| {
                 if let (Some(compiler), ide::Outcome::Same) = (&compiler, &one.outcome) {
@@ -176,6 +182,13 @@ fn one(
                 one
             })
             .collect();
+        for one in reports.iter_mut().filter(|r| is_there && r.outcome == ide::Outcome::Same) {
+            let there = match &mut there {
+                Some(there) => there,
+                None => there.insert(client(args.there.worker(&args.on)?, LIMIT)),
+            };
+            also_there(&source, one, &args.given, &args.on, there);
+        }
         if reports.is_empty() {
             all_same = false;
             refused.get_or_insert(refusal(&ide::Refused::Stale, which, findings));

@@ -265,6 +265,8 @@ pub(crate) mod verify_record {
     pub(crate) const MADE_BYTES: u64 = 64 << 20;
     /// Memory that the host's part makes is there up to so many bytes; of more only the address.
     pub(crate) const SMALL: u64 = 64 << 10;
+    /// Sizes of inputs that are made as verification makes them, the largest first.
+    pub(crate) const INPUT_SIZES: [u64; 5] = [256, 64, 33, 16, 5];
     /// What a run tells: calls of the run time, pieces of memory without contents, bytes that go to the device from variables of
     /// the host, and those that come back.
     pub(crate) const TOLD: usize = 40_000;

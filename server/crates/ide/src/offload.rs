@@ -52,6 +52,8 @@ pub struct Offloaded {
     pub notes: Vec<String>,
     /// With [`Which::Worth`]: the other loops, in textual order.
     pub left_out: Vec<LeftOut>,
+    /// Whether last bits of results may differ from the loop's: regrouped, in any order, fused, or by the device's library.
+    pub may_round: bool,
     /// Compiler options without which results may differ in the last bits, such as `-fmad=false`.
     pub build_flags: Vec<&'static str>,
 }
@@ -243,6 +245,7 @@ struct Work<'a> {
     taken: Vec<String>,
     loops: Vec<OffloadedLoop>,
     notes: Vec<String>,
+    may_round: bool,
 }
 
 impl<'a> Work<'a> {
@@ -256,6 +259,7 @@ impl<'a> Work<'a> {
             taken: Vec::new(),
             loops: Vec::new(),
             notes: Vec::new(),
+            may_round: false,
         }
     }
 
@@ -272,10 +276,11 @@ impl<'a> Work<'a> {
         let site =
             OffloadSite { opening: opening(self.doc, span)?, taken: &self.taken, ..Default::default() };
         let cancel = &self.ask.cancel;
-        let said = |plan: &codegen::Plan, view: &FunctionView| -> Vec<String> {
+        let said = |plan: &codegen::Plan, view: &FunctionView| -> (Vec<String>, bool) {
+            let may_round = plan.notes.iter().any(|n| !matches!(n, codegen::Note::Promise(_)));
             let mut notes: Vec<String> = plan.notes.iter().map(|n| note(view, n)).collect();
             notes.dedup();
-            notes
+            (notes, may_round)
         };
         let made = match unit.alone {
             true => with_plan_at(&view, finding.id, &site, cancel, |plan, view| {
@@ -312,7 +317,7 @@ impl<'a> Work<'a> {
             let own = is_parallel(view.of(finding.id));
             together.map_err(|other| other.why(&view, statements).filter(|_| !own).unwrap_or(why))
         });
-        let (output, name, notes) = made.map_err(|why| why.refused(&view, finding.id))?;
+        let (output, name, (notes, may_round)) = made.map_err(|why| why.refused(&view, finding.id))?;
         let (output, optimized_by, left) = output.map_err(Refused::Because)?;
         let line = |offset: u32| line_column(self.doc, offset).line;
         self.loops.push(OffloadedLoop {
@@ -336,6 +341,7 @@ impl<'a> Work<'a> {
             self.marks.extend(mark_removal(self.doc, finding.span.start));
         }
         self.notes.extend(notes);
+        self.may_round |= may_round;
         self.notes.extend(left);
         self.taken.push(name);
         self.outputs.push(output);
@@ -359,6 +365,7 @@ impl<'a> Work<'a> {
         }
         if self.doc.options().target.is_fused() {
             self.notes.push(FUSED.to_owned());
+            self.may_round = true;
         }
         let file = |o: codegen::Output| NewFile { name: o.kernel_file.name, text: o.kernel_file.text };
         Ok(Offloaded {
@@ -371,6 +378,7 @@ impl<'a> Work<'a> {
             loops: self.loops,
             notes: self.notes,
             left_out: Vec::new(),
+            may_round: self.may_round,
             build_flags,
         })
     }

@@ -9,8 +9,10 @@
 //!
 //! Deliberately absent: who runs it, and how it is sent.
 
+mod of_input;
 mod original;
 mod reading;
+mod recorded;
 
 use std::sync::Arc;
 
@@ -72,6 +74,13 @@ pub struct HostPiece {
 pub enum Holds {
     Made(Made),
     These(Vec<u8>),
+    /// These bytes, with the numbers of an element, and addresses: where, and of what.
+    Exactly {
+        bytes: Vec<u8>,
+        element_bytes: u64,
+        scalars: Vec<(u64, Scalar)>,
+        links: Vec<(u64, Spot)>,
+    },
     Nothing,
 }
 
@@ -152,8 +161,16 @@ fn one(ask: &Ask, findings: &Findings, unit: &Unit, given: &[(String, i128)]) ->
     let stale = || "The loop is not there any more.".to_owned();
     let view = findings.view(ask, unit.first.item).ok_or_else(stale)?;
     with_recorder(ask, &view, &done, |recorder| {
-        let sizes = recorder.chosen(given)?;
-        recorder.recorded(unit, &done, &sizes)
+        recorder.knows(given)?;
+        let recorded = recorder.chosen(given).map_err(NotRecorded::Unfollowed);
+        match recorded.and_then(|sizes| recorder.recorded(unit, &done, &sizes)) {
+            Ok(recorded) => Ok(recorded),
+            Err(NotRecorded::Unfollowed(why)) if !ask.cancel.is_cancelled() => {
+                let other = recorder.of_input(unit, &done, given, recorded::in_words(&why));
+                other.map_err(|also| format!("{why} No other input was made up for it: {also}."))
+            }
+            Err(NotRecorded::Unfollowed(why) | NotRecorded::Known(why)) => Err(why),
+        }
     })
 }
 
@@ -177,6 +194,20 @@ pub fn returned(
         }
         ran.value.ok_or_else(|| "the function returns nothing that can be compared".to_owned())
     })
+}
+
+/// Why a host was not recorded, a sentence.
+enum NotRecorded {
+    /// It was not followed; another input may do.
+    Unfollowed(String),
+    /// It was, and launches nothing.
+    Known(String),
+}
+
+impl From<String> for NotRecorded {
+    fn from(why: String) -> NotRecorded {
+        NotRecorded::Unfollowed(why)
+    }
 }
 
 fn offloaded(ask: &Ask, findings: &Findings, unit: &Unit) -> Result<Offloaded, String> {
@@ -251,8 +282,8 @@ struct Run {
 }
 
 impl Recorder<'_> {
-    /// Values for all integers.
-    fn chosen(&self, given: &[(String, i128)]) -> Result<Vec<(String, i128)>, String> {
+    /// Whether these are integers of it.
+    fn knows(&self, given: &[(String, i128)]) -> Result<(), String> {
         let names: Vec<String> = self.signature.sizes().into_iter().map(str::to_owned).collect();
         if let Some((name, _)) = given.iter().find(|g| !names.contains(&g.0)) {
             let all = names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
@@ -262,6 +293,12 @@ impl Recorder<'_> {
                 if all.is_empty() { "none" } else { &all }
             ));
         }
+        Ok(())
+    }
+
+    /// Values for all integers.
+    fn chosen(&self, given: &[(String, i128)]) -> Result<Vec<(String, i128)>, String> {
+        let names: Vec<String> = self.signature.sizes().into_iter().map(str::to_owned).collect();
         let with = |size: i128| -> Vec<(String, i128)> {
             let value = |n: &String| given.iter().find(|g| g.0 == *n).map_or(size, |g| g.1);
             names.iter().map(|n| (n.clone(), value(n))).collect()
@@ -291,83 +328,6 @@ impl Recorder<'_> {
             let why =
                 why.unwrap_or_else(|| "at no size that was tried did the host launch a kernel.".to_owned());
             format!("No sizes were found: {why} Give some: {}.", ask_for(&names))
-        })
-    }
-
-    fn recorded(&self, unit: &Unit, done: &Offloaded, sizes: &[(String, i128)]) -> Result<Recorded, String> {
-        let run = self.run(sizes, 0, &[])?;
-        if run.launches.is_empty() {
-            return Err(format!("With {} no kernel is launched: the original loop runs.", said(sizes)));
-        }
-        let (mut host, steps) = read(&run)?;
-        // why steps are not all, a sentence
-        let mut not_all = steps.as_ref().err().cloned();
-        for fill in FILLS {
-            let again = self.run(sizes, fill, &[]).and_then(|run| read(&run));
-            match again {
-                // nor is other memory sent
-                Ok(others) if others.0 == host && others.1 == steps => {}
-                Ok((pieces, _)) => {
-                    // what is reached in any of them is there
-                    for (piece, other) in host.iter_mut().zip(&pieces).take(run.stands.len()) {
-                        piece.bytes = piece.bytes.max(other.bytes);
-                    }
-                    not_all.get_or_insert_with(|| DECIDES.to_owned());
-                }
-                Err(_) => {
-                    not_all.get_or_insert_with(|| DECIDES.to_owned());
-                }
-            }
-        }
-        let source: String = done.edit.create.iter().map(|f| f.text.as_str()).collect();
-        let steps = match &not_all {
-            Some(_) => {
-                host.truncate(run.stands.len());
-                Vec::new()
-            }
-            None => steps?,
-        };
-        let wanted = steps.iter().any(|s| matches!(s, HostStep::FromDevice { wanted: true, .. }));
-        let original = self.original(sizes, &run, &host);
-        let unreturned = wanted && original.as_ref().is_ok_and(|o| o.returns.is_none());
-        let because = match (&not_all, &run.wrote) {
-            (Some(why), _) => Some(in_words(why)),
-            (_, Some(name)) => Some(format!("the host's part of the function writes `{name}` itself")),
-            _ if unreturned => {
-                Some("the host puts the result together from what kernels leave, in memory".to_owned())
-            }
-            _ => None,
-        };
-        let (mut program, mut original) = (None, original);
-        if let Some(because) = because {
-            program = original.is_ok().then(|| self.program(done, because.clone())).flatten();
-            match (&program, not_all) {
-                (Some(_), _) => {}
-                (None, Some(why)) => {
-                    let also = original.err().map(|o| format!(" Its program was not taken along: {o}."));
-                    return Err(format!("{why}{}", also.unwrap_or_default()));
-                }
-                (None, None) => original = original.and(Err(because)),
-            }
-        }
-        let l = unit.first;
-        let hash = text::ContentHash::of_chunks([source.as_str(), &format!("{steps:?}")].into_iter());
-        Ok(Recorded {
-            key: l.key.to_string(),
-            line: l.line(),
-            function: l.report().function.clone(),
-            kernel_file: done.edit.create.first().map(|f| f.name.clone()).unwrap_or_default(),
-            hash: format!("{:032x}", hash.0),
-            sizes: sizes.to_vec(),
-            unfused: done.build_flags.contains(&"-fmad=false"),
-            // regrouped, atomic in any order, or by another library: the notes that users get say so
-            regrouped: done.notes.iter().any(|n| n.contains("may differ")),
-            original,
-            program,
-            returns_copied: wanted,
-            source,
-            host,
-            steps,
         })
     }
 
@@ -422,9 +382,8 @@ impl Recorder<'_> {
         let globals = globals.map(|g| (&g.name, &g.layout, Some(g.layout.bytes.saturating_mul(g.count))));
         let mut out = Vec::new();
         for (seed, (name, layout, fixed)) in parameters.chain(globals).enumerate() {
-            let scalars = scalars(layout).ok_or_else(|| {
-                format!("`{name}` holds pointers, or bytes of unknown kinds; such arrays are not sent to a GPU from here yet.")
-            })?;
+            let scalars = scalars(layout)
+                .ok_or_else(|| format!("`{name}` holds pointers, or bytes of unknown kinds."))?;
             let made = Made { seed: seed as u64 + 1, element_bytes: layout.bytes, scalars, below };
             out.push(Stands { name: name.clone(), made, fixed, real: None });
         }
@@ -557,13 +516,6 @@ impl Recorder<'_> {
 /// What memory of the device may hold: as numbers, small and large ones of both signs, whole and floating.
 const FILLS: [u8; 3] = [0x3F, 0x47, 0xC7];
 
-/// A sentence as a phrase.
-fn in_words(sentence: &str) -> String {
-    let phrase = sentence.trim_end_matches('.');
-    let mut letters = phrase.chars();
-    letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
-}
-
 const DECIDES: &str = "The host decides by what kernels compute what it does next.";
 
 /// What floating parameters are: exact in both widths.
@@ -574,12 +526,15 @@ fn scalars(layout: &Layout) -> Option<Vec<(u64, Scalar)>> {
     if !layout.pointers.is_empty() || !layout.raw.is_empty() {
         return None;
     }
-    let scalar = |k: ElementKind| match k {
+    Some(layout.leaves.iter().map(|l| (l.0, scalar(l.1))).collect())
+}
+
+fn scalar(kind: ElementKind) -> Scalar {
+    match kind {
         ElementKind::F32 => Scalar::F32,
         ElementKind::F64 => Scalar::F64,
         other => Scalar::Whole(other.size() as u8),
-    };
-    Some(layout.leaves.iter().map(|l| (l.0, scalar(l.1))).collect())
+    }
 }
 
 fn not_run(fault: &Fault) -> String {

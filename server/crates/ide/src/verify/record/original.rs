@@ -79,7 +79,7 @@ impl Recorder<'_> {
     }
 
     /// A text of the document, and the other files of its program.
-    fn texts(&self, text: String) -> Vec<Text> {
+    pub(super) fn texts(&self, text: String) -> Vec<Text> {
         let doc = &self.ask.doc;
         let options = doc.options();
         let mut flags = native::defines(options);
