@@ -102,7 +102,7 @@ pub fn plan_of(edit: &ide::WorkspaceEdit, of: Of, caps: &Caps, others: &[Plan]) 
         }));
     }
     let mut create = Vec::new();
-    let taken: Vec<&lsp::Uri> = others.iter().flat_map(|p| &p.create).map(|f| &f.uri).collect();
+    let taken: Vec<&NewFile> = others.iter().flat_map(|p| &p.create).collect();
     for file in &edit.create {
         create.extend(place(file, of.uri, &taken)?);
     }
@@ -111,7 +111,7 @@ pub fn plan_of(edit: &ide::WorkspaceEdit, of: Of, caps: &Caps, others: &[Plan]) 
 }
 
 /// Where a new file goes: beside the document, under a name that is free. `None`: it is there already, word for word.
-fn place(file: &ide::NewFile, document: &lsp::Uri, others: &[&lsp::Uri]) -> Result<Option<NewFile>, String> {
+fn place(file: &ide::NewFile, document: &lsp::Uri, others: &[&NewFile]) -> Result<Option<NewFile>, String> {
     let (stem, extension) = match file.name.rsplit_once('.') {
         Some((stem, extension)) => (stem, format!(".{extension}")),
         None => (file.name.as_str(), String::new()),
@@ -123,7 +123,11 @@ fn place(file: &ide::NewFile, document: &lsp::Uri, others: &[&lsp::Uri]) -> Resu
         };
         let uri = sibling(document, &name).ok_or("The document's address has no folder.")?;
         let path = local_path(&uri);
-        let is_promised = others.contains(&&uri);
+        let promised = others.iter().find(|f| f.uri == uri);
+        if promised.is_some_and(|f| f.text == file.text) {
+            return Ok(None);
+        }
+        let is_promised = promised.is_some();
         let taken = path.as_ref().is_some_and(|p| p.symlink_metadata().is_ok());
         if is_promised {
             continue;

@@ -21,13 +21,27 @@ mod plan;
 pub use lines::LineOrigin;
 pub use plan::{
     plan, plan_name, region_needs, widest, Axis, BufferPlan, DeviceFunction, Dim, Ends, FinalValue,
-    FunctionTrouble, HostValue, InductionPlan, Input, Kernel, MinMaxForm, NextStep, Note, Plan, Reason,
-    ReductionPlan, Refusal, RefusalKind, RegionPlan, Scalar, Site, Stride, Test, TestKind, ThreadPlan, View,
-    BLOCK_THREADS,
+    FunctionTrouble, HostForm, HostValue, InductionPlan, Input, Kernel, MinMaxForm, NextStep, Note, Plan,
+    Reason, ReductionPlan, Refusal, RefusalKind, RegionPlan, Scalar, Site, Stride, Test, TestKind,
+    ThreadPlan, View, BLOCK_THREADS,
 };
 
 /// How the names of functions end that stand for a loop.
 pub const ON_GPU: &str = "_on_gpu";
+
+/// What the host's side of a kernel is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostSide {
+    /// A function beside the kernel, in the words of the target's run time.
+    Function,
+    /// A method of a class, over a binding of the driver, with the kernel's text as a string.
+    Method,
+}
+
+/// What host text in C# calls: the driver, in one file a project.
+pub fn csharp_binding() -> GeneratedFile {
+    GeneratedFile { name: "WarpwrightCuda.cs".to_owned(), text: device::BINDING.to_owned() }
+}
 
 /// A file to be created.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -75,6 +89,8 @@ pub struct KernelInfo {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Output {
     pub kernel_file: GeneratedFile,
+    /// The kernels' text alone, where the file is written in another language and holds it as a string.
+    pub kernel_text: Option<String>,
     /// What the host file needs before the loop.
     pub head: HostHead,
     /// The call before the loop. With the head, and with those of other loops: [`host_edits`].
@@ -93,9 +109,11 @@ pub trait HostPages {
     /// Functions in the notation (F1.1) as text. `target`: whose words they are to be written in, as C++; `None`: they are
     /// C that nothing is to be done to. `Err`: which page does not write what, a sentence.
     fn written(&self, target: Option<&'static gpu::Row>, functions: &str) -> Result<Written, String>;
+    /// Likewise methods of a class in C#.
+    fn methods(&self, functions: &str) -> Result<Written, String>;
     /// A call in the user's file as text around what it stands for, in lines of at most so many columns: `_Offloaded(…)` in
     /// the notation. `Err`: what a page leaves undone, a sentence.
-    fn placed(&self, call: &str, columns: usize) -> Result<Placed, String>;
+    fn placed(&self, side: HostSide, call: &str, columns: usize) -> Result<Placed, String>;
 }
 
 /// What is put around the text that a call stands for.

@@ -66,6 +66,8 @@ pub struct Row {
     pub kernels: bool,
     /// Loops of its documents can become kernels in a file beside the document.
     pub offloads: bool,
+    /// Whether what its offloads write on the host can be run by the simulator.
+    pub interpreted: bool,
     /// Extensions of its files that become one program by the names in them, as C's do ([`crate::may_define`]); none elsewhere.
     pub linked: &'static [&'static str],
     /// The compiler of C's family that takes part in building its documents.

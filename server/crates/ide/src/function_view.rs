@@ -292,7 +292,8 @@ pub(crate) fn is_fallback(body: &term::Body, statement: TermId) -> bool {
         _ => asked,
     };
     let name = body.callee(call).map(|f| &*body.symbols[f].name);
-    *body.op(call) == Op::Call && name.is_some_and(|n| n.ends_with(codegen::ON_GPU))
+    *body.op(call) == Op::Call
+        && name.is_some_and(|n| n.ends_with(codegen::ON_GPU) || term::stands_for_a_loop(n))
 }
 
 /// Where an offset of a document is.

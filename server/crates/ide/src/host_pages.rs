@@ -4,7 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use crate::optimize::Optimized;
 use rewrite::rules::{
-    host_functions, placed_call, plain_functions, HostFunctions, PlacedCall, RuleSet, PLACING,
+    host_functions, host_methods, placed_call, plain_functions, HostFunctions, PlacedCall, RuleSet, PLACING,
+    PLACING_CSHARP,
 };
 
 /// Rule pages as the planner's printer asks them.
@@ -57,9 +58,16 @@ impl codegen::HostPages for HostPages {
         Ok(codegen::Written { text, includes, derivation })
     }
 
-    fn placed(&self, call: &str, columns: usize) -> Result<codegen::Placed, String> {
+    fn methods(&self, functions: &str) -> Result<codegen::Written, String> {
+        let HostFunctions { text, includes, derivation } = host_methods(&self.set, functions)?;
+        Ok(codegen::Written { text, includes, derivation })
+    }
+
+    fn placed(&self, side: codegen::HostSide, call: &str, columns: usize) -> Result<codegen::Placed, String> {
+        let is_csharp = side == codegen::HostSide::Method;
+        let system = if is_csharp { PLACING_CSHARP } else { &self.placing };
         let PlacedCall { ahead, before, behind, several, includes, derivation } =
-            placed_call(&self.set, &self.placing, call, columns)?;
+            placed_call(&self.set, system, call, (columns, is_csharp))?;
         Ok(codegen::Placed { ahead, before, behind, several, includes, derivation })
     }
 }

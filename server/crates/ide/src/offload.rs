@@ -47,6 +47,8 @@ pub struct Offloaded {
     pub edit: WorkspaceEdit,
     /// The document's whole text afterwards.
     pub host: String,
+    /// The kernels' texts, one for each loop: their files, unless these are in another language and hold them as strings.
+    pub kernel_texts: Vec<String>,
     pub loops: Vec<OffloadedLoop>,
     /// What the user should know, a sentence each: loops left out and why, last bits that may differ.
     pub notes: Vec<String>,
@@ -367,11 +369,17 @@ impl<'a> Work<'a> {
             self.notes.push(FUSED.to_owned());
             self.may_round = true;
         }
+        let kernels =
+            self.outputs.iter().map(|o| o.kernel_text.clone().unwrap_or(o.kernel_file.text.clone()));
+        let kernel_texts = kernels.collect();
+        let is_bound = self.outputs.iter().any(|o| o.kernel_text.is_some());
+        let binding = is_bound.then(codegen::csharp_binding).map(|f| NewFile { name: f.name, text: f.text });
         let file = |o: codegen::Output| NewFile { name: o.kernel_file.name, text: o.kernel_file.text };
         Ok(Offloaded {
             host: text.to_string(),
+            kernel_texts,
             edit: WorkspaceEdit {
-                create: self.outputs.into_iter().map(file).collect(),
+                create: self.outputs.into_iter().map(file).chain(binding).collect(),
                 edits: vec![FileEdit { file: None, edits }],
                 ..Default::default()
             },
@@ -500,8 +508,8 @@ fn note(view: &FunctionView, note: &codegen::Note) -> String {
 ///
 /// Runs at every offload; running the code (in the simulator or on a GPU) is [`crate::verify`]'s.
 fn recheck(doc: &Doc, offloaded: &Offloaded) -> Result<(), Refused> {
-    for file in &offloaded.edit.create {
-        if let Some((line, reason)) = first_reject(Language::Cuda, doc, &file.text, &[]) {
+    for (text, file) in offloaded.kernel_texts.iter().zip(&offloaded.edit.create) {
+        if let Some((line, reason)) = first_reject(Language::Cuda, doc, text, &[]) {
             return Err(Refused::Because(format!(
                 "The generated `{}` was not understood when read again (line {line}: {reason}), so it is not offered. \
                  Please report this loop.",
@@ -510,9 +518,8 @@ fn recheck(doc: &Doc, offloaded: &Offloaded) -> Result<(), Refused> {
         }
     }
     let own = declared(doc.unit());
-    let extension = doc.options().target.row().file.extension;
-    let texts = offloaded.edit.create.iter().filter(|f| f.name.rsplit('.').next() == Some(extension));
-    let texts = texts.map(|f| (Language::Cuda, &*f.text)).chain([(doc.language(), &*offloaded.host)]);
+    let texts = offloaded.kernel_texts.iter().map(|text| (Language::Cuda, &**text));
+    let texts = texts.chain([(doc.language(), &*offloaded.host)]);
     for (language, text) in texts {
         if let Some(name) = missing(language, doc, text, &own) {
             return Err(Refused::Because(format!(

@@ -27,6 +27,10 @@ pub(crate) fn with_region<R>(
     then: impl FnOnce(&codegen::RegionPlan, &FunctionView) -> R,
 ) -> Result<R, NotShared> {
     surroundings_allow(view, first).map_err(NotShared::No)?;
+    // the host's statements between kernels are not written in C# yet
+    if view.body().semantics.checked_bounds {
+        return Err(NotShared::NoNests);
+    }
     let (body, program) = (view.body(), view.doc.program());
     if let Some(call) = analysis::region_is_kept_apart_by(body, program, statements) {
         return Err(NotShared::Call(call));

@@ -11,6 +11,8 @@ pub struct Dialect {
     pub restrict: &'static str,
     /// Suffixes of integer constants, of types that have one.
     pub suffixes: &'static [(IntKind, &'static str)],
+    /// Integer types that are not called as in C.
+    pub names: &'static [(IntKind, &'static str)],
 }
 
 const SUFFIXES: &[(IntKind, &str)] = &[
@@ -22,16 +24,38 @@ const SUFFIXES: &[(IntKind, &str)] = &[
 ];
 
 /// C11.
-pub const C: Dialect = Dialect { truth: "_Bool", restrict: "restrict", suffixes: SUFFIXES };
+pub const C: Dialect = Dialect { truth: "_Bool", restrict: "restrict", suffixes: SUFFIXES, names: &[] };
 /// CUDA C++ and HIP C++.
-pub const CPP: Dialect = Dialect { truth: "bool", restrict: "__restrict__", suffixes: SUFFIXES };
+pub const CPP: Dialect = Dialect { truth: "bool", restrict: "__restrict__", suffixes: SUFFIXES, names: &[] };
+/// C#, whose `long` has 64 bits everywhere.
+pub const CSHARP: Dialect = Dialect {
+    truth: "bool",
+    restrict: "",
+    suffixes: &[
+        (IntKind::UInt, "u"),
+        (IntKind::Long, "L"),
+        (IntKind::ULong, "UL"),
+        (IntKind::LongLong, "L"),
+        (IntKind::ULongLong, "UL"),
+    ],
+    names: &[
+        (IntKind::Char, "sbyte"),
+        (IntKind::SChar, "sbyte"),
+        (IntKind::UChar, "byte"),
+        (IntKind::UShort, "ushort"),
+        (IntKind::UInt, "uint"),
+        (IntKind::ULong, "ulong"),
+        (IntKind::LongLong, "long"),
+        (IntKind::ULongLong, "ulong"),
+    ],
+};
 
 impl Dialect {
     /// An integer type.
     pub fn int_name(&self, kind: IntKind) -> &'static str {
         match kind {
             IntKind::Bool => self.truth,
-            k => k.c_name(),
+            k => self.names.iter().find(|n| n.0 == k).map_or(k.c_name(), |n| n.1),
         }
     }
     /// A floating type.

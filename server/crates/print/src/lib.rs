@@ -12,5 +12,5 @@
 mod dialect;
 mod expression;
 
-pub use dialect::{float, integer, Dialect, C, CPP};
+pub use dialect::{float, integer, Dialect, C, CPP, CSHARP};
 pub use expression::{expression, prefix, spelled, sum, Source};

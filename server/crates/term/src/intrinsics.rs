@@ -111,6 +111,41 @@ pub fn intrinsic(name: &str) -> Option<Intrinsic> {
     }
 }
 
+/// The function of C's library that computes what one of .NET does, to the last bits of it. `Max` and `Min` are not among them:
+/// they know NaN and signed zeros.
+pub fn of_dotnet(name: &str) -> Option<&'static str> {
+    let (of, function) = name.split_once('.')?;
+    let (double, single) = match function {
+        "Sqrt" => ("sqrt", "sqrtf"),
+        "Cbrt" => ("cbrt", "cbrtf"),
+        "Sin" => ("sin", "sinf"),
+        "Cos" => ("cos", "cosf"),
+        "Tan" => ("tan", "tanf"),
+        "Asin" => ("asin", "asinf"),
+        "Acos" => ("acos", "acosf"),
+        "Atan" => ("atan", "atanf"),
+        "Sinh" => ("sinh", "sinhf"),
+        "Cosh" => ("cosh", "coshf"),
+        "Tanh" => ("tanh", "tanhf"),
+        "Exp" => ("exp", "expf"),
+        "Log" => ("log", "logf"),
+        "Log10" => ("log10", "log10f"),
+        "Floor" => ("floor", "floorf"),
+        "Ceiling" => ("ceil", "ceilf"),
+        "Truncate" => ("trunc", "truncf"),
+        // to the even one of two that are as near
+        "Round" => ("rint", "rintf"),
+        "Abs" => ("fabs", "fabsf"),
+        "Atan2" => ("atan2", "atan2f"),
+        _ => return None,
+    };
+    match of {
+        "Math" => Some(double),
+        "MathF" => Some(single),
+        _ => None,
+    }
+}
+
 /// Whether a function of a library only computes a number: those that [`intrinsic`] knows, and others of which no more is known
 /// than that. Names with a dot are those of .NET; an array's length there never changes.
 pub fn only_computes(name: &str) -> bool {

@@ -21,6 +21,7 @@ mod kept;
 mod layout;
 mod leaving;
 mod limits;
+mod offloaded;
 mod ops;
 mod paths;
 mod promises;
@@ -36,8 +37,9 @@ pub use body::{
     TermId, POSITION_OF,
 };
 pub use directives::{Clause, Combiner, Construct, Directive, Named, Sharing};
-pub use intrinsics::{intrinsic, is_correctly_rounded, only_computes, Intrinsic};
+pub use intrinsics::{intrinsic, is_correctly_rounded, of_dotnet, only_computes, Intrinsic};
 pub use layout::{AlignedForm, Layout, Member, Placing, RecordPlacing};
+pub use offloaded::{stands_for_a_loop, HOST_CLASS, ON_GPU_METHOD};
 pub use ops::{BinOp, Op, UnOp, F64};
 pub use paths::{Path, RowOfTable};
 pub use promises::{Promise, Promised};

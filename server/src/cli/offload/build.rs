@@ -15,6 +15,15 @@ pub fn tell(args: &OffloadArgs, done: &[One], told: &Told) -> anyhow::Result<()>
     if done.is_empty() || args.diff {
         return Ok(());
     }
+    // a project builds its own files
+    let (managed, done): (Vec<&One>, Vec<&One>) =
+        done.into_iter().partition(|o| o.host.extension().is_some_and(|e| e == "cs"));
+    if !managed.is_empty() {
+        told.print("to build it: these files belong to the project; nothing else is needed. Without a GPU the loops run as they were.\n")?;
+    }
+    if done.is_empty() {
+        return Ok(());
+    }
     let target = args.source.target();
     let is_kernel = |p: &PathBuf| p.extension().is_some_and(|e| e == target.extension());
     let written: BTreeSet<PathBuf> = done

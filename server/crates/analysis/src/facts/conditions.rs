@@ -22,7 +22,25 @@ pub struct Condition {
     pub kind: ConditionKind,
     pub met_by: MetBy,
     /// For `RunTimeCheck` by value: what must be true of the loop's parameters. (Alias checks compare extents instead.)
+    /// `Pred::False` among its parts: more is needed, which no test before the loop settles.
     pub check: Option<Pred>,
+}
+
+impl Condition {
+    /// Whether only the loop itself shows if it holds, while it runs on copies: what may throw in languages where that is
+    /// control flow.
+    pub fn is_seen_while_it_runs(&self) -> bool {
+        let may_throw = matches!(
+            self.kind,
+            ConditionKind::Bounds { .. } | ConditionKind::NonZero(_) | ConditionKind::NoOverflow(_)
+        );
+        let is_open = match &self.check {
+            None | Some(Pred::False) => true,
+            Some(Pred::And(parts)) => parts.contains(&Pred::False),
+            Some(_) => false,
+        };
+        may_throw && is_open && self.met_by == MetBy::RunTimeCheck
+    }
 }
 
 /// What a condition says.
@@ -101,10 +119,7 @@ impl LoopFacts {
 
     /// What could not be proved of a condition is seen when the loop runs, by no test before it.
     pub(crate) fn weaken(&mut self, kind: &ConditionKind) {
-        match self.conditions.iter_mut().find(|c| c.kind == *kind) {
-            Some(c) => c.met_by = MetBy::RunTimeCheck,
-            None => self.note(kind.clone(), MetBy::RunTimeCheck, None),
-        }
+        self.note(kind.clone(), MetBy::RunTimeCheck, Some(Pred::False));
     }
 }
 

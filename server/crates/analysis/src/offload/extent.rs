@@ -279,7 +279,9 @@ impl Maker<'_, '_> {
             None if declared => Ok(buffer),
             None => {
                 let promised = self.promised_extent(base, &buffer.inner_lengths);
-                if let Some(extent) = promised.or_else(|| static_extent(body, base, &buffer.inner_lengths)) {
+                let declared = || static_extent(body, base, &buffer.inner_lengths);
+                let all = || crate::offload::whole::extent(body, base, buffer.inner_lengths.len() + 1);
+                if let Some(extent) = promised.or_else(declared).or_else(all) {
                     buffer.extent = Some(extent);
                     return Ok(buffer);
                 }

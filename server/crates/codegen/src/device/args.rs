@@ -8,7 +8,7 @@ use term::SymbolId;
 use super::expr::{Dialect, Exprs};
 use super::host_expr::{pointer_text, symbol_text, term_text};
 use super::{keyed, reduce};
-use crate::plan::{Kernel, Plan};
+use crate::plan::{Checked, Kernel, Plan};
 
 /// One argument.
 pub(crate) struct Arg {
@@ -66,7 +66,7 @@ fn counts(plan: &Plan<'_>, kernel: &Kernel, host: &Exprs<'_>, out: &mut Vec<Arg>
             out.push(Arg::here("long long ", &d.trips_name));
         }
         if d.lower_on_host {
-            let ty = super::expr::int_name(d.index_type, Dialect::Host);
+            let ty = super::expr::int_name(d.index_type, Dialect::of_host(plan));
             let text = format!("({ty}){}", term_text(host, d.lower));
             let wish = format!("first_{}", body.symbols[d.index].name);
             out.push(Arg::new("long long ", &d.lower_name, Value::Number { wish, text }));
@@ -119,7 +119,7 @@ fn values(plan: &Plan<'_>, kernel: &Kernel, [device, host]: [&Exprs<'_>; 2], out
     }
     for i in &kernel.inductions {
         let wish = format!("first_{}", body.symbols[i.symbol].name);
-        let text = format!("(long long){}", symbol_text(host, i.symbol));
+        let text = format!("({}){}", host.wide_name(), symbol_text(host, i.symbol));
         out.push(Arg::new("long long ", &i.start_name, Value::Number { wish, text }));
         if let Some((name, step)) = &i.by {
             out.push(Arg::new("long long ", name, Value::Expr(step.clone())));
@@ -169,6 +169,10 @@ fn memory(plan: &Plan<'_>, kernel: &Kernel, device: &Exprs<'_>, out: &mut Vec<Ar
     for r in &kernel.reductions {
         let ty = reduce::accumulator_type(plan, r, Dialect::Device);
         out.push(left(ty, &r.partial_name, &r.device_name));
+    }
+    if kernel.checked.is_any() {
+        let Checked { fault_name, device_name, .. } = &kernel.checked;
+        out.push(left("int", fault_name, device_name));
     }
     for k in &kernel.keyed {
         out.push(left("long long", &k.partial_name, &k.device_name));

@@ -15,6 +15,7 @@ use term::strength::{ASSIGN, ATOM, POSTFIX, UNARY};
 
 use crate::access::{address_sum, arrow_chain, chain, moved, Address, Subscript};
 use crate::plan::{BufferPlan, Kernel, Plan, ReductionPlan, StrideSource};
+use crate::HostSide;
 
 /// Which language is printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub(crate) enum Dialect {
     Device,
     /// In the C file, among its own variables.
     Host,
+    /// In the C# file, likewise.
+    CSharp,
 }
 
 impl Dialect {
@@ -30,6 +33,14 @@ impl Dialect {
         match self {
             Dialect::Device => &print::CPP,
             Dialect::Host => &print::C,
+            Dialect::CSharp => &print::CSHARP,
+        }
+    }
+    /// That of the user's file.
+    pub(crate) fn of_host(plan: &Plan<'_>) -> Dialect {
+        match plan.host() {
+            HostSide::Function => Dialect::Host,
+            HostSide::Method => Dialect::CSharp,
         }
     }
 }
@@ -63,7 +74,7 @@ impl<'p> Exprs<'p> {
     pub(crate) fn name(&self, s: SymbolId) -> String {
         let known = match self.dialect {
             Dialect::Device => self.kernel.names.get(&s).cloned(),
-            Dialect::Host => None,
+            Dialect::Host | Dialect::CSharp => None,
         };
         known.unwrap_or_else(|| self.body().symbols[s].name.to_string())
     }
@@ -76,22 +87,32 @@ impl<'p> Exprs<'p> {
         if own && self.dialect == Dialect::Device {
             return self.own_call(f, t);
         }
+        // of .NET's functions those that the device has
+        let known = match self.dialect {
+            Dialect::Device => term::of_dotnet(name).unwrap_or(name),
+            Dialect::Host | Dialect::CSharp => name,
+        };
         let args: Vec<String> = body
             .args(t)
             .iter()
             .skip(1)
             .enumerate()
             .map(|(k, &a)| match self.dialect {
-                Dialect::Host => self.at(a, ASSIGN),
-                Dialect::Device => self.argument(intrinsic(name), k, a),
+                Dialect::Host | Dialect::CSharp => self.at(a, ASSIGN),
+                Dialect::Device => self.argument(intrinsic(known), k, a),
             })
             .collect();
-        format!("{name}({})", args.join(", "))
+        format!("{known}({})", args.join(", "))
+    }
+
+    /// The type of whole numbers of 64 bits.
+    pub(crate) fn wide_name(&self) -> &'static str {
+        int_name(IntKind::LongLong, self.dialect)
     }
 
     /// The name of a function of the program in the kernel file.
     pub(crate) fn function_name(&self, name: &str) -> String {
-        format!("{}{name}", self.plan.prefix)
+        format!("{}{}", self.plan.prefix, crate::plan::name_part(name))
     }
 
     /// A call of a function of the program. Addresses in buffers are those of the device's copies.
@@ -176,7 +197,7 @@ impl<'p> Exprs<'p> {
     fn field(&self, name: &str) -> String {
         match self.dialect {
             Dialect::Device => super::field_name(name),
-            Dialect::Host => name.to_string(),
+            Dialect::Host | Dialect::CSharp => name.to_string(),
         }
     }
 
@@ -185,7 +206,7 @@ impl<'p> Exprs<'p> {
         let Some(b) = self.base(s) else { return format!("{}unsupported", self.plan.prefix) };
         let is_position = self.kernel.views.iter().any(|v| v.symbol == s);
         let flat = match (b.counted_from(), subs) {
-            (Some(0), [Some(only)]) if s == b.symbol && !is_position => self.at(*only, 0),
+            (Some(0), [Some(only)]) if s == b.symbol && !is_position => self.subscript(*only, 0),
             _ => self.flat(s, subs),
         };
         self.element(b, flat)
@@ -274,6 +295,7 @@ impl<'p> Exprs<'p> {
         let body = self.body();
         let wide = |s: &Subscript| match s {
             None => "0LL".to_string(),
+            Some(t) if self.is_checked(*t) => self.subscript(*t, UNARY),
             Some(t) => match (body.op(*t), body.types.as_int(body.ty(*t))) {
                 (Op::Int(v), _) if *v >= 0 => format!("{v}LL"),
                 (_, Some(IntKind::LongLong)) => self.at(*t, UNARY),
@@ -283,6 +305,7 @@ impl<'p> Exprs<'p> {
         // Added to a 64-bit value, a signed subscript may stay as it is written.
         let added = |s: &Subscript| match s {
             None => "0".to_string(),
+            Some(t) if self.is_checked(*t) => self.subscript(*t, BinOp::Add.precedence() + 1),
             Some(t) if body.types.as_int(body.ty(*t)).is_some_and(|k| k.promoted().signed()) => {
                 self.at(*t, BinOp::Add.precedence() + 1)
             }
@@ -383,6 +406,9 @@ impl Source for Exprs<'_> {
     }
     fn own(&self, t: TermId) -> Result<Option<(String, u8)>, Unsupported> {
         let (body, device) = (self.body(), self.dialect == Dialect::Device);
+        if let Some(found) = self.wrapping(t).filter(|_| device) {
+            return Ok(Some(found));
+        }
         if let Some(c) = self.kernel.choices.iter().find(|c| c.term == t).filter(|_| device) {
             return Ok(Some((c.name.clone(), ATOM)));
         }
@@ -400,7 +426,7 @@ impl Source for Exprs<'_> {
             found.filter(|(s, _)| device && self.base(*s).is_some()).map(|(s, subs)| self.cell(s, &subs))
         };
         Ok(Some(match (body.op(t), body.args(t)) {
-            (Op::Int(v), _) => integer(*v, int()),
+            (Op::Int(v), _) => print::integer(self.dialect.words(), *v, int()),
             (Op::Float(v), _) => float(v.get(), body.types.as_float(body.ty(t)).unwrap_or(FloatKind::F64)),
             (Op::Sym(s), _) => match body.symbols[*s].storage {
                 Storage::Constant(v) => integer(v, int()),

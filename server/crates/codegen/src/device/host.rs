@@ -9,9 +9,11 @@
 mod back;
 mod call;
 mod checks;
+mod csharp;
 mod given;
 mod grid;
 mod growing;
+mod helpers;
 mod left;
 mod own_cells;
 mod region;
@@ -33,13 +35,13 @@ use self::checks::test;
 use self::given::{has_type, Given, Givens};
 pub(crate) use self::given::{First, Room, RoomSize, Steps};
 use self::left::{left_by_blocks, Left};
-use super::args::{args, Value};
+use super::args::{args, Arg, Value};
 use super::expr::{Dialect, Exprs};
 use super::host_expr::{Helpers, Named, Scope};
 use super::host_term::{Term, LONG_LONG};
 use super::{keyed, promises, reduce};
 use crate::plan::{expr_params, name_part, BufferPlan, Kernel, Plan, ReductionPlan, Test, TestKind};
-use crate::HostPages;
+use crate::{HostPages, HostSide};
 
 /// The host's side of a plan.
 pub(crate) struct HostText {
@@ -57,7 +59,10 @@ pub(crate) struct HostText {
 
 /// What the function that stands for the loop is called.
 pub(crate) fn function_name(plan: &Plan<'_>) -> String {
-    format!("{}{}", plan.name, crate::ON_GPU)
+    match plan.host() {
+        HostSide::Function => format!("{}{}", plan.name, crate::ON_GPU),
+        HostSide::Method => csharp::method_name(&plan.name),
+    }
 }
 
 /// Writes the host's side: what is done is decided here, and pages say how it is done and write it. `None`: there is no kernel.
@@ -68,6 +73,9 @@ pub(crate) fn text(
 ) -> Result<Option<HostText>, String> {
     let Some(kernel) = plan.kernels.first() else { return Ok(None) };
     let mut host = Host::new(plan, kernel, None, &plan.name);
+    if plan.host() == HostSide::Method {
+        return host.methods(file_name, pages).map(Some);
+    }
     let name = function_name(plan);
     let call = host.kernel_call();
     let start = Term::head("_InitCudaKernel", vec![Term::name(&kernel.name)]);
@@ -147,7 +155,7 @@ impl<'p> Host<'p> {
         Host {
             plan,
             kernel,
-            c: Exprs { plan, kernel, dialect: Dialect::Host },
+            c: Exprs { plan, kernel, dialect: Dialect::of_host(plan) },
             cpp: Exprs { plan, kernel, dialect: Dialect::Device },
             given: Givens::new(plan, kernel, steps),
             helper,
@@ -190,43 +198,6 @@ impl<'p> Host<'p> {
         print(&Scope { helper: self.helper, values: &values, helpers: Some(&*self.helpers) })
     }
 
-    fn helper_functions(&self) -> Vec<Term> {
-        // several kernel files may be one text
-        let p = self.helper;
-        let h = &self.helpers;
-        let (a, b) = (|| Term::name("a"), || Term::name("b"));
-        let binary = Term::binary;
-        let chosen = |op| Term::head("Select", vec![binary(op, a(), b()), a(), b()]);
-        let wide = |names: &[&str]| names.iter().map(|n| Term::declared(n, LONG_LONG, None)).collect();
-        let mut out = Vec::new();
-        let mut add = |is_used: bool, name: &str, parameters: Vec<Term>, ty: &str, value: Term| {
-            if is_used {
-                let body = vec![Term::head("Return", vec![value])];
-                out.push(Term::function(&["static"], ty, &format!("{p}_{name}"), parameters, body));
-            }
-        };
-        add(h.min.get(), "min", wide(&["a", "b"]), LONG_LONG, chosen(BinOp::Lt));
-        add(h.max.get(), "max", wide(&["a", "b"]), LONG_LONG, chosen(BinOp::Gt));
-        // the remainder has the dividend's sign
-        let is_below_zero = || binary(BinOp::Lt, binary(BinOp::Rem, a(), b()), Term::Int(0));
-        let floor = binary(BinOp::Sub, binary(BinOp::Div, a(), b()), is_below_zero());
-        add(h.floor_div.get(), "floor_div", wide(&["a", "b"]), LONG_LONG, floor);
-        let down = binary(BinOp::Sub, binary(BinOp::Div, a(), b()), is_below_zero());
-        let is_positive = binary(BinOp::Gt, b(), Term::Int(0));
-        let quotient = Term::head("Select", vec![is_positive, down, Term::Int(0)]);
-        add(h.quotient.get(), "quotient", wide(&["a", "b"]), LONG_LONG, quotient);
-        let at = |name| Term::cast("uintptr_t", Term::name(name));
-        let ends = |name, bytes| binary(BinOp::Add, at(name), Term::name(bytes));
-        let before = |(x, bytes), y| binary(BinOp::Le, ends(x, bytes), at(y));
-        let apart = binary(BinOp::Or, before(("a", "a_bytes"), "b"), before(("b", "b_bytes"), "a"));
-        let stretches =
-            [("a", "const void*"), ("a_bytes", "size_t"), ("b", "const void*"), ("b_bytes", "size_t")];
-        let stretches = stretches.iter().map(|(n, ty)| Term::declared(n, ty, None)).collect();
-        add(h.apart.get(), "apart", stretches, "_Bool", apart);
-        out.extend(promises::functions(self.plan, &self.cpp));
-        out
-    }
-
     /// The call of the kernel with all that must hold before it and what becomes of what it leaves:
     /// `_CallCudaKernel(name,sizes,params,arrays,tests,results)`.
     fn kernel_call(&mut self) -> Term {
@@ -242,7 +213,8 @@ impl<'p> Host<'p> {
                 self.given.array(b);
             }
         }
-        let mut tests: Vec<Term> = self.limits().into_iter().collect();
+        let mut tests = self.no_nulls();
+        tests.extend(self.limits());
         let mut runs = Vec::new();
         for d in &self.kernel.dims {
             tests.push(let_(&d.trips_name, LONG_LONG, self.expr(&d.trips)));
@@ -401,7 +373,9 @@ impl<'p> Host<'p> {
         if is_sized {
             out.push(bytes(Term::cast(SIZE, count)));
         }
-        back::extent(self, b, out);
+        if self.plan.host() == HostSide::Function {
+            back::extent(self, b, out);
+        }
     }
 
     /// A pointer to the first element copied.
@@ -441,6 +415,9 @@ impl<'p> Host<'p> {
     /// What lies on the device: which memory of the host's it is, how large, and which way it goes.
     fn arrays(&mut self) -> Vec<Term> {
         let (plan, kernel) = (self.plan, self.kernel);
+        if plan.host() == HostSide::Method {
+            return self.managed_arrays();
+        }
         let mut out = Vec::new();
         let resident = self.steps.is_some();
         for b in plan.device_buffers().filter(|b| !resident && b.is_given()) {
@@ -502,7 +479,10 @@ impl<'p> Host<'p> {
         let mut values = Vec::new();
         let caller = self.given.caller();
         for a in args(plan, kernel, &caller) {
-            values.push(match a.value {
+            let Arg { declared, value } = a;
+            // a driver takes the bytes as they are
+            let is_computed = matches!(value, Value::Expr(_)) && plan.host() == HostSide::Method;
+            let value = match value {
                 Value::Here(text) => Term::Name(text),
                 Value::Narrowed(text) => Term::cast("int", Term::Name(text)),
                 Value::Expr(e) => self.expr(&e),
@@ -524,6 +504,10 @@ impl<'p> Host<'p> {
                 Value::Fixed { wish, text } => {
                     Term::Name(self.given.fixed(term::IntKind::LongLong, &wish, &text, true))
                 }
+            };
+            values.push(match declared.rsplit_once(' ').filter(|_| is_computed) {
+                Some((ty, _)) => Term::cast(ty, value),
+                None => value,
             });
         }
         values

@@ -8,9 +8,10 @@ use super::args::args;
 use super::expr::{int_name, Dialect, Exprs};
 use super::host::HostText;
 use super::stmt::Stmts;
-use super::{field_name, keyed, number, reduce, rounds, threads, wrapped};
+use super::{checked, field_name, keyed, number, reduce, rounds, threads, wrapped};
 use crate::lines::{LineOrigin, Lines};
 use crate::plan::{DeviceFunction, Dim, Kernel, Plan, RegionPlan};
+use crate::HostSide;
 
 /// The file's text, and where its lines come from.
 pub(crate) fn file(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>) -> (String, Vec<LineOrigin>) {
@@ -37,6 +38,9 @@ pub(crate) fn file(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>) ->
     for &r in &plan.records {
         out.line("");
         record(plan, r, &mut out);
+    }
+    for k in &plan.kernels {
+        checked::helpers(plan, k, &mut out);
     }
     for f in &plan.functions {
         out.line("");
@@ -107,6 +111,9 @@ fn compiled(
     host: Option<&HostText>,
     out: &mut Lines,
 ) {
+    if plan.host() == HostSide::Method {
+        return out.line("   Compiled without fused multiply-adds, which would round differently. */");
+    }
     let (guard, compiler, _) = plan.target.file.run_time;
     let mut promises: Vec<String> = kernels.iter().flat_map(super::promises::relied_on).collect();
     promises.dedup();
@@ -129,6 +136,9 @@ fn compiled(
 
 /// Behind the kernels the host's side, and what stands for it without the device.
 fn for_host(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>, out: &mut Lines) {
+    if plan.host() == HostSide::Method {
+        return;
+    }
     let (guard, compiler, _) = plan.target.file.run_time;
     let off = plan.target.host.off_switch;
     out.line("");
@@ -199,6 +209,7 @@ fn function(plan: &Plan<'_>, f: &DeviceFunction, out: &mut Lines) {
         body: list,
         has_continue: false,
         tables: Default::default(),
+        checked: Default::default(),
         ..k.clone()
     };
     let own = Plan {
@@ -243,7 +254,7 @@ fn heading(start: &str, items: &[String]) -> String {
 
 fn kernel(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
     let exprs = Exprs { plan, kernel: k, dialect: Dialect::Device };
-    let arguments = args(plan, k, &Exprs { plan, kernel: k, dialect: Dialect::Host });
+    let arguments = args(plan, k, &Exprs { plan, kernel: k, dialect: Dialect::of_host(plan) });
     let declared: Vec<String> = arguments.into_iter().map(|a| a.declared).collect();
     out.line(&heading(&format!("extern \"C\" __global__ void {}(", k.name), &declared));
     out.open("{");

@@ -6,6 +6,8 @@
 
 mod args;
 mod atomics;
+mod checked;
+mod csharp;
 mod expr;
 mod host;
 mod host_expr;
@@ -18,17 +20,29 @@ mod reduce;
 mod site;
 mod stmt;
 mod threads;
+mod wrapping;
 
+pub(crate) use csharp::BINDING;
 use term::device::{Index, Word};
 
 use crate::plan::{Plan, RegionPlan};
-use crate::{GeneratedFile, HostEdit, HostHead, HostPages, KernelInfo, Output};
+use crate::{GeneratedFile, HostEdit, HostHead, HostPages, HostSide, KernelInfo, Output};
 
 /// Writes a plan down.
 pub(crate) fn print(plan: &Plan<'_>, pages: &dyn HostPages) -> Result<Output, String> {
-    let file_name = format!("{}.{}", plan.name, plan.target.file.extension);
+    let file_name = match plan.host() {
+        HostSide::Function => format!("{}.{}", plan.name, plan.target.file.extension),
+        HostSide::Method => format!("{}.cs", host::function_name(plan)),
+    };
     let mut host = host::text(plan, &file_name, pages)?;
     let (text, line_map) = kernel::file(plan, &file_name, host.as_ref());
+    let (text, line_map, kernel_text) = match plan.host() {
+        HostSide::Function => (text, line_map, None),
+        HostSide::Method => {
+            let (all, origins) = csharp::file(plan, &text, line_map, host.as_ref());
+            (all, origins, Some(text))
+        }
+    };
     let derivation = host.as_mut().map(|h| std::mem::take(&mut h.derivation)).unwrap_or_default();
     let (head, block) = match host {
         Some(h) => host::edits(plan, h.call),
@@ -36,6 +50,7 @@ pub(crate) fn print(plan: &Plan<'_>, pages: &dyn HostPages) -> Result<Output, St
     };
     Ok(Output {
         kernel_file: GeneratedFile { name: file_name, text },
+        kernel_text,
         head,
         block,
         line_map,
@@ -59,6 +74,7 @@ pub(crate) fn print_region(plan: &RegionPlan<'_>, pages: &dyn HostPages) -> Resu
     let launcher = host::function_name(outer);
     Ok(Output {
         kernel_file: GeneratedFile { name: file_name, text },
+        kernel_text: None,
         head,
         block,
         line_map,

@@ -25,7 +25,8 @@ pub fn plan<'a>(input: &Input<'a>) -> Result<Plan<'a>, Refusal> {
         return one(RefusalKind::NotParallel, body.root);
     };
     let target = first.term;
-    if body.semantics != Semantics::C || !body.is_uniform() {
+    let is_known = body.semantics == Semantics::C || body.semantics == Semantics::CSHARP;
+    if !is_known || !body.is_uniform() {
         return one(RefusalKind::Semantics, target);
     }
     if body.origin(target) == Origin::Macro || input.text.get(body.span(target).range()).is_none() {
@@ -224,6 +225,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         for &s in roles.reduced.iter().chain(&roles.chosen) {
             support.used.entry(s).or_insert(self.target);
         }
+        self.limits_used(&mut support);
         let (scalars, mut privates) = self.variables(&support, &roles, &dims);
         if threads.is_some() {
             // Temporaries live as long as the thread; their declarations have become assignments.
@@ -239,6 +241,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         self.check_each(&buffers, &views, inner);
         self.device_types(&mut support, &roles.chosen, &privates, &buffers);
         let functions = self.functions(&mut support);
+        let checked = self.checked(&mut buffers, inner, &functions, &mut support);
         self.reasons.append(&mut support.reasons);
 
         // What the host tests, computes and says.
@@ -252,6 +255,7 @@ impl<'i, 'a> Builder<'i, 'a> {
             self.thread_tests(code, &mut tests);
         }
         tests.extend(self.row_tests(&buffers, &positive));
+        self.host_forms(&buffers, &scalars, &reductions, &keyed, &mut tests);
         self.parts_back(&mut buffers, &positive, &mut tests);
         let finals = self.finals(&positive);
         let steps: Vec<Expr> = offload.walks.iter().map(|w| w.step.clone()).collect();
@@ -283,6 +287,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         }
         let (block, most_blocks) = self.launch_shape(dims.len(), partials || each);
         self.words(partials, &atomics);
+        self.spoken(&values, &dims);
         self.plan = Some(Plan {
             body,
             target: self.input.target,
@@ -310,6 +315,7 @@ impl<'i, 'a> Builder<'i, 'a> {
                 loop_indices: Vec::new(),
                 threads: thread_plan,
                 tables: pointers.tables,
+                checked,
             }],
             name,
             buffers,
@@ -445,7 +451,10 @@ impl<'i, 'a> Builder<'i, 'a> {
         for r in of_cells.filter(|r| types.as_float(r.ty).is_some()) {
             notes.push(Note::AnyOrder { symbol: r.object.symbol, op: r.op, ty: r.ty });
         }
-        let rounds_alike = |f: &SymbolId| term::is_correctly_rounded(&self.body.symbols[*f].name);
+        let rounds_alike = |f: &SymbolId| {
+            let name = &*self.body.symbols[*f].name;
+            term::is_correctly_rounded(term::of_dotnet(name).unwrap_or(name))
+        };
         notes.extend(support.calls.iter().filter(|f| !rounds_alike(f)).map(|&f| Note::MathLibrary(f)));
         notes
     }

@@ -4,7 +4,7 @@ use analysis::{ConditionKind, MetBy, Pred};
 use term::{Body, IntKind, Storage, SymbolId, TermId, TypeKind};
 
 use super::build::Builder;
-use super::{BufferPlan, Dim, Reason, ReductionPlan, RefusalKind, Scalar, Test, TestKind};
+use super::{BufferPlan, Dim, HostForm, Reason, ReductionPlan, RefusalKind, Scalar, Test, TestKind};
 use crate::access::mentions;
 
 impl<'a> Builder<'_, 'a> {
@@ -64,6 +64,20 @@ impl<'a> Builder<'_, 'a> {
             if let ConditionKind::DistinctRows(o) = &c.kind {
                 if buffers.iter().any(|b| b.symbol == o.symbol && b.rows.is_some()) {
                     continue;
+                }
+            }
+            if self.is_managed() {
+                match &c.kind {
+                    ConditionKind::NotNull(t) => {
+                        match self.array_of(*t) {
+                            Some(array) => tests.add(TestKind::NotNull(array), Some(c.kind.clone())),
+                            None => self.refuse(RefusalKind::Host(HostForm::Reference), *t),
+                        }
+                        continue;
+                    }
+                    // the kernel notices it
+                    _ if c.is_seen_while_it_runs() => continue,
+                    _ => {}
                 }
             }
             match (&c.kind, &c.check, c.met_by) {

@@ -71,7 +71,7 @@ impl<'a> Builder<'_, 'a> {
                 BinOp::Ne => BinOp::Lt,
                 r => r,
             };
-            let index_name = body.symbols[c.index].name.clone();
+            let index_name = super::naming::word(&body.symbols[c.index].name);
             dims.push(Dim {
                 term: facts.term,
                 index: c.index,

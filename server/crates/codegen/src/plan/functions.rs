@@ -281,7 +281,8 @@ impl Look<'_> {
         let name = body.symbols[f].name.clone();
         if body.library.contains(&f) {
             let arithmetic = body.args(t).iter().skip(1).all(|&a| body.types.is_arithmetic(body.ty(a)));
-            return match intrinsic(&name) {
+            let of_dotnet = term::of_dotnet(&name).filter(|_| body.types.as_float(body.ty(t)).is_some());
+            return match intrinsic(of_dotnet.unwrap_or(&name)) {
                 Some(_) if arithmetic => Ok(()),
                 _ => Err(FunctionTrouble::Calls(name)),
             };

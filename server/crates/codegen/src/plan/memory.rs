@@ -171,7 +171,7 @@ impl<'a> Builder<'_, 'a> {
             }
             let n = match symbol.storage {
                 Storage::Path => part(&symbol.name),
-                _ => symbol.name.to_string(),
+                _ => super::naming::word(&symbol.name),
             };
             let rank = b.rank();
             let (mut rows, mut extent, mut sources) = (None, None, Vec::new());

@@ -7,6 +7,7 @@ mod amounts;
 mod bounds;
 mod build;
 mod cells;
+mod checked;
 mod choices;
 mod conditions;
 mod dims;
@@ -37,9 +38,12 @@ use term::device::AtomicOp;
 use term::{BinOp, Body, IntKind, RecordId, SymbolId, TermId, TypeId};
 
 use crate::limits::plan_pages::LARGEST as LARGEST_FOR_PAGES;
+use crate::HostSide;
 pub use amounts::{widest, Ends};
 pub(crate) use bounds::{constant, params as expr_params, pred_params};
 pub use build::plan;
+pub(crate) use checked::length_of;
+pub use checked::{Checked, HostForm};
 pub use functions::{DeviceFunction, FunctionTrouble};
 pub use memory::{BufferPlan, EachPlan};
 pub(crate) use names::{has_word, part as name_part, Namer};
@@ -204,6 +208,8 @@ pub struct Kernel {
     pub threads: Option<ThreadPlan>,
     /// The buffers that are rows of tables.
     pub(crate) tables: crate::access::Tables,
+    /// What may throw while the kernel runs.
+    pub(crate) checked: Checked,
 }
 
 /// One parallel loop.
@@ -307,6 +313,14 @@ pub(crate) enum StrideSource {
 }
 
 impl Plan<'_> {
+    /// The language of the host's side: that of the program.
+    pub fn host(&self) -> HostSide {
+        match self.body.semantics.checked_bounds {
+            true => HostSide::Method,
+            false => HostSide::Function,
+        }
+    }
+
     /// The buffers the kernels use.
     pub fn device_buffers(&self) -> impl Iterator<Item = &BufferPlan> {
         self.buffers.iter().filter(|b| b.on_device)
@@ -460,6 +474,8 @@ pub enum TestKind {
     },
     /// A condition by value.
     Holds(Pred),
+    /// There is an array.
+    NotNull(SymbolId),
     /// The first value of an index that is compared as unsigned is not negative.
     FirstNotNegative(TermId),
     /// Each element of a buffer of integers is at least the one and less than the other, as the user promises.

@@ -14,7 +14,15 @@ pub(super) fn variable(body: &Body, s: SymbolId) -> String {
     let symbol = &body.symbols[s];
     match symbol.storage {
         Storage::Path => part(&symbol.name),
-        _ => symbol.name.to_string(),
+        _ => word(&symbol.name),
+    }
+}
+
+/// A variable's name; of one whose name is more than a word (`a.Length`) what its parts make.
+pub(super) fn word(name: &str) -> String {
+    match name.chars().all(|c| c == '_' || c.is_alphanumeric()) {
+        true => name.to_owned(),
+        false => part(name),
     }
 }
 
@@ -86,7 +94,7 @@ impl<'a> Builder<'_, 'a> {
         for t in inner.iter().flat_map(|&t| body.walk(t)) {
             let Op::Declare(s) = body.op(t) else { continue };
             let scope = self.scope(t);
-            let wish = body.symbols[*s].name.to_string();
+            let wish = word(&body.symbols[*s].name);
             let beside = locals.iter().any(|l| l.1 == wish);
             let inside = locals.iter().any(|l| l.1 == wish && self.encloses(l.0, scope));
             let name = if inside || !beside { namer.fresh(&wish) } else { wish.clone() };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use term::device::Word;
 use term::{SymbolId, TermId, TypeId};
 
+use super::checked::HostForm;
 use super::functions::FunctionTrouble;
 
 /// Why a loop is not offloaded though it could run in parallel.
@@ -98,6 +99,8 @@ pub enum RefusalKind {
     MixedSigns(SymbolId),
     /// An integer expression of the plan may overflow whatever is tested.
     Overflow,
+    /// The host's language has no form for it that is written here.
+    Host(HostForm),
 }
 
 /// What the user could do.
@@ -153,7 +156,7 @@ impl RefusalKind {
             NoAtomic(_) => NextStep::UseNativeAtomic,
             ReductionCell | RoundedReduction(_) => NextStep::UseScalarAccumulator,
             NotParallel | Semantics | NotUnderstood | Type(_) | Undeclared(_) | Unclassified(_)
-            | NoWord(_) | BegunPrivate(_) | Operation | Induction(_) | Untestable | Overflow => {
+            | NoWord(_) | BegunPrivate(_) | Operation | Induction(_) | Untestable | Overflow | Host(_) => {
                 NextStep::None
             }
         }

@@ -426,6 +426,7 @@ impl Kernel {
             loop_indices: Vec::new(),
             threads: None,
             tables: Default::default(),
+            checked: Default::default(),
         }
     }
 }

@@ -540,7 +540,12 @@ impl<'a> Support<'a> {
     fn call(&mut self, f: SymbolId, t: TermId) {
         let body = self.body;
         let symbol = &body.symbols[f];
-        let known = intrinsic(&symbol.name);
+        let known = match term::of_dotnet(&symbol.name) {
+            // of whole numbers the least has no absolute value
+            Some(name) if body.types.as_float(body.ty(t)).is_some() => intrinsic(name),
+            Some(_) => None,
+            None => intrinsic(&symbol.name),
+        };
         let arity = body.args(t).len() - 1;
         let ok = match known {
             Some(Intrinsic::Float { arity: a, .. } | Intrinsic::Int { arity: a, .. }) => arity == a as usize,

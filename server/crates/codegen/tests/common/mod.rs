@@ -6,7 +6,7 @@ use base::Budget;
 use codegen::{apply_edits, print, Input, Output, Refusal};
 use front::{Language, Memo, Options, Parsed};
 use rewrite::rules::{
-    host_functions, placed_call, plain_functions, HostFunctions, PlacedCall, RuleSet, PLACING,
+    host_functions, host_methods, placed_call, plain_functions, HostFunctions, PlacedCall, RuleSet, PLACING,
 };
 
 /// What became of one loop.
@@ -38,9 +38,14 @@ impl codegen::HostPages for Shipped {
         Ok(codegen::Written { text, includes, derivation })
     }
 
-    fn placed(&self, call: &str, columns: usize) -> Result<codegen::Placed, String> {
+    fn methods(&self, functions: &str) -> Result<codegen::Written, String> {
+        let HostFunctions { text, includes, derivation } = host_methods(shipped(), functions)?;
+        Ok(codegen::Written { text, includes, derivation })
+    }
+
+    fn placed(&self, _: codegen::HostSide, call: &str, columns: usize) -> Result<codegen::Placed, String> {
         let PlacedCall { ahead, before, behind, several, includes, derivation } =
-            placed_call(shipped(), PLACING, call, columns)?;
+            placed_call(shipped(), PLACING, call, (columns, false))?;
         Ok(codegen::Placed { ahead, before, behind, several, includes, derivation })
     }
 }

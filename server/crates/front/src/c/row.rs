@@ -21,6 +21,7 @@ pub(crate) static ROW: Row = Row {
     comments: COMMENTS,
     kernels: false,
     offloads: true,
+    interpreted: true,
     linked: &["c"],
     compiler: Some(Compiler { standard: Standard::C, reads_all: true, besides: "" }),
     quotes: Some(quoted),

@@ -38,6 +38,7 @@ pub(crate) static ROW: Row = Row {
     comments: COMMENTS,
     kernels: false,
     offloads: false,
+    interpreted: true,
     linked: &[],
     compiler: Some(Compiler { standard: Standard::Cpp, reads_all: true, besides: "" }),
     quotes: Some(quoted),

@@ -130,7 +130,7 @@ impl<'a> Lower<'a> {
                 let length = self.value(t, Ty::INT);
                 match name {
                     "Length" => length,
-                    _ => self.convert(length, &Ty::Int(IntKind::Long)),
+                    _ => self.convert(length, &Ty::Int(IntKind::LongLong)),
                 }
             }
             (Ty::Array(_, rank), "Length") if v.lengths.len() == *rank => {

@@ -147,7 +147,7 @@ impl<'a> Lower<'a> {
         let element = ty.elements().map_or(Ty::INT, |(of, _)| (**of).clone());
         let element = self.repr(&element);
         let size = self.b.types.size_align(element).map_or(8, |s| s.0);
-        let ulong = self.b.types.int(term::IntKind::ULong);
+        let ulong = self.b.types.int(term::IntKind::ULongLong);
         let mut count: Option<TermId> = None;
         for &length in &lengths {
             let one = self.use_of(length, node);

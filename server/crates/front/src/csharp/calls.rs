@@ -58,6 +58,9 @@ impl<'a> Lower<'a> {
                 }
             }
         }
+        if !all_plain && term::stands_for_a_loop(self.text(function)) {
+            return self.stand_in(function, &arguments, node);
+        }
         if all_plain && !inside(&["lambda_expression", "anonymous_method_expression", "query_expression"]) {
             if let Some(v) = self.own_method(function, &values, node) {
                 return v;
@@ -116,7 +119,7 @@ impl<'a> Lower<'a> {
                     IntKind::SChar => IntKind::SChar,
                     IntKind::UChar | IntKind::Short => IntKind::Short,
                     IntKind::UShort | IntKind::Int => IntKind::Int,
-                    IntKind::UInt | IntKind::Long => IntKind::Long,
+                    IntKind::UInt | IntKind::LongLong => IntKind::LongLong,
                     _ => return Some(self.unknown("`Abs` of this type is not followed", node)),
                 })
             }
@@ -306,6 +309,36 @@ impl<'a> Lower<'a> {
         Some(self.value(t, returns))
     }
 
+    /// The call of a method that an offload wrote: results go by reference.
+    fn stand_in(&mut self, function: Node<'a>, arguments: &[Node<'a>], node: Node<'a>) -> Value {
+        let mut args: Vec<TermId> = Vec::new();
+        for a in arguments {
+            let Some(value) = children(*a).last().copied() else { continue };
+            let v = self.expr(value);
+            let symbol = match self.b.get(v.t).op {
+                Op::Sym(s) => Some(s),
+                _ => None,
+            };
+            args.push(match symbol.filter(|_| self.text(*a).starts_with("ref ")) {
+                Some(s) => {
+                    self.b.symbols[s].address_taken = true;
+                    let of = self.b.get(v.t).ty;
+                    let ty = self.b.types.pointer(of);
+                    self.term(Op::AddrOf, [v.t], ty, *a)
+                }
+                None => v.t,
+            });
+        }
+        self.is_open = true;
+        let ret = self.repr(&Ty::BOOL);
+        let fty = self.b.types.plain(TypeKind::Function { ret, params: Vec::new(), variadic: true });
+        let symbol = self.symbol(self.text(function), fty, Storage::Function, None);
+        let callee = self.term(Op::Sym(symbol), [], fty, function);
+        let all: Vec<TermId> = [callee].into_iter().chain(args).collect();
+        let t = self.term(Op::Call, all, ret, node);
+        self.value(t, Ty::BOOL)
+    }
+
     /// A call of which nothing is known.
     fn foreign(&mut self, function: Node<'a>, values: &[Node<'a>], node: Node<'a>) -> Value {
         let mut args: Vec<Value> = Vec::new();
@@ -334,7 +367,12 @@ impl<'a> Lower<'a> {
         // other values are asked for their text, by code that may be anybody's
         let prints = is_console && args.iter().all(simple);
         self.is_open |= !prints;
-        let ret = self.opaque("?");
+        // a method that an offload wrote says whether it ran
+        let answer = if term::stands_for_a_loop(named) { Ty::BOOL } else { Ty::unknown() };
+        let ret = match answer {
+            Ty::Int(_) => self.repr(&answer),
+            _ => self.opaque("?"),
+        };
         // no name of C's library has a dot
         let name = if named.contains('.') { named.to_owned() } else { format!("{named}(…)") };
         let name = match name.chars().count() > 60 || name.contains('\n') {
@@ -357,6 +395,6 @@ impl<'a> Lower<'a> {
         let callee = self.term(Op::Sym(symbol), [], fty, function);
         let all: Vec<TermId> = [callee].into_iter().chain(args.iter().map(|a| a.t)).collect();
         let t = self.term(Op::Call, all, ret, node);
-        self.value(t, Ty::unknown())
+        self.value(t, answer)
     }
 }

@@ -103,14 +103,14 @@ impl Lower<'_> {
         };
         let both = |to: IntKind| fits(a, x, to) && fits(b, y, to);
         let either = |k: IntKind| x == k || y == k;
-        if either(IntKind::ULong) {
-            return both(IntKind::ULong).then_some(Ty::Int(IntKind::ULong));
+        if either(IntKind::ULongLong) {
+            return both(IntKind::ULongLong).then_some(Ty::Int(IntKind::ULongLong));
         }
-        if either(IntKind::Long) {
-            return Some(Ty::Int(IntKind::Long));
+        if either(IntKind::LongLong) {
+            return Some(Ty::Int(IntKind::LongLong));
         }
         if either(IntKind::UInt) {
-            return Some(Ty::Int(if both(IntKind::UInt) { IntKind::UInt } else { IntKind::Long }));
+            return Some(Ty::Int(if both(IntKind::UInt) { IntKind::UInt } else { IntKind::LongLong }));
         }
         Some(Ty::INT)
     }

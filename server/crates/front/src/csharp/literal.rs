@@ -15,10 +15,10 @@ pub(super) fn integer(text: &str) -> Option<(i128, IntKind)> {
     let suffix = &digits[number.len()..];
     let value = i128::from_str_radix(number, radix).ok().filter(|_| !number.starts_with(['+', '-']))?;
     let kinds: &[IntKind] = match suffix {
-        "" => &[IntKind::Int, IntKind::UInt, IntKind::Long, IntKind::ULong],
-        "u" => &[IntKind::UInt, IntKind::ULong],
-        "l" => &[IntKind::Long, IntKind::ULong],
-        "ul" | "lu" => &[IntKind::ULong],
+        "" => &[IntKind::Int, IntKind::UInt, IntKind::LongLong, IntKind::ULongLong],
+        "u" => &[IntKind::UInt, IntKind::ULongLong],
+        "l" => &[IntKind::LongLong, IntKind::ULongLong],
+        "ul" | "lu" => &[IntKind::ULongLong],
         _ => return None,
     };
     let kind = kinds.iter().copied().find(|&k| value <= IntKind::max(k))?;
@@ -77,8 +77,8 @@ mod tests {
     fn numbers_have_the_first_type_that_holds_them() {
         assert_eq!(integer("2_147_483_647"), Some((2_147_483_647, IntKind::Int)));
         assert_eq!(integer("2147483648"), Some((2_147_483_648, IntKind::UInt)));
-        assert_eq!(integer("0xFFFF_FFFFUL"), Some((0xffff_ffff, IntKind::ULong)));
-        assert_eq!(integer("0b101L"), Some((5, IntKind::Long)));
+        assert_eq!(integer("0xFFFF_FFFFUL"), Some((0xffff_ffff, IntKind::ULongLong)));
+        assert_eq!(integer("0b101L"), Some((5, IntKind::LongLong)));
         assert_eq!(integer("99999999999999999999"), None);
         assert_eq!(integer("-1"), None);
         assert_eq!(real("1.5f"), Some((1.5, FloatKind::F32)));

@@ -164,10 +164,10 @@ impl<'a> Lower<'a> {
                 Some((2_147_483_648, IntKind::UInt)) => {
                     return self.number(-2_147_483_648, Ty::INT, node);
                 }
-                Some((9_223_372_036_854_775_808, IntKind::ULong)) => {
-                    return self.number(-9_223_372_036_854_775_808, Ty::Int(IntKind::Long), node);
+                Some((9_223_372_036_854_775_808, IntKind::ULongLong)) => {
+                    return self.number(-9_223_372_036_854_775_808, Ty::Int(IntKind::LongLong), node);
                 }
-                Some((v, k)) if matches!(k, IntKind::Int | IntKind::Long) => {
+                Some((v, k)) if matches!(k, IntKind::Int | IntKind::LongLong) => {
                     return self.number(-v, Ty::Int(k), node)
                 }
                 _ => {}
@@ -185,8 +185,8 @@ impl<'a> Lower<'a> {
         let ty = match (&v.ty, op) {
             (Ty::Int(IntKind::Bool), UnOp::Not) => Ty::BOOL,
             (Ty::Float(_), UnOp::Neg | UnOp::Plus) => v.ty.clone(),
-            (Ty::Int(k), UnOp::Neg) if *k == IntKind::UInt => Ty::Int(IntKind::Long),
-            (Ty::Int(IntKind::ULong), UnOp::Neg) | (_, UnOp::Not) => {
+            (Ty::Int(k), UnOp::Neg) if *k == IntKind::UInt => Ty::Int(IntKind::LongLong),
+            (Ty::Int(IntKind::ULongLong), UnOp::Neg) | (_, UnOp::Not) => {
                 return self.odd_operator(vec![v.t], node);
             }
             (ty, _) => match ty.as_int() {

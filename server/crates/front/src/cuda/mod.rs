@@ -21,6 +21,7 @@ pub(crate) static ROW: Row = Row {
     comments: COMMENTS,
     kernels: true,
     offloads: false,
+    interpreted: true,
     linked: &[],
     compiler: Some(Compiler { standard: Standard::Cpp, reads_all: false, besides: DEFINES }),
     quotes: Some(quoted),

@@ -134,21 +134,64 @@ fn one_loop_in_c_and_in_csharp_gives_the_same_facts() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Nothing of it is offered: kernels are not written yet.
-#[test]
-fn no_kernel_is_offered() {
-    let text = "class A {\n    static void F(float[] a) {\n        // warpwright: offload\n        for (int i = 0; i < a.Length; i++) a[i] = 1;\n    }\n}\n";
+fn offered(text: &str) -> (Vec<String>, Vec<String>) {
     let doc = open_csharp(text);
     let findings = full(&doc);
-    let offered: Vec<String> =
-        crate::actions(&crate::Ask::thorough(&doc), &findings, super::everywhere(&doc))
-            .into_iter()
-            .filter(|a| matches!(a.kind, crate::ActionKind::Offload | crate::ActionKind::Mark))
-            .map(|a| a.title)
-            .collect();
-    assert_eq!(offered, Vec::<String>::new());
-    let said: Vec<&str> = findings.diagnostics.iter().map(|d| &*d.message).collect();
-    assert!(said.iter().any(|m| m.contains("C# kernels are not written yet")), "{said:?}");
+    let actions = crate::actions(&crate::Ask::thorough(&doc), &findings, super::everywhere(&doc));
+    let titles = actions.into_iter().filter(|a| a.kind == crate::ActionKind::Offload).map(|a| a.title);
+    (titles.collect(), findings.diagnostics.iter().map(|d| d.message.to_string()).collect())
+}
+
+/// A kernel is offered, and promised, where there is one; else it is said what stands against it.
+#[test]
+fn kernels_are_offered_where_they_are_made() {
+    let (titles, said) = offered(
+        "class A {\n    static void F(float[] a) {\n        for (int i = 0; i < a.Length; i++) a[i] = 1;\n    }\n}\n",
+    );
+    assert!(titles.iter().any(|t| t.contains("Offload")), "{titles:?}");
+    assert!(said.iter().any(|m| m.contains("Can run on the GPU")), "{said:?}");
+    let (titles, said) = offered(
+        "class A {\n    static void F(int[] a) {\n        for (int i = 0; i < a.Length; i++) a[i] = checked(a[i] * 3);\n    }\n}\n",
+    );
+    assert_eq!(titles, Vec::<String>::new());
+    assert!(said.iter().all(|m| !m.contains("Can run on the GPU")), "{said:?}");
+}
+
+fn offloaded(text: &str) -> crate::Offloaded {
+    let doc = open_csharp(text);
+    let findings = full(&doc);
+    crate::offload(&crate::Ask::thorough(&doc), &findings, &crate::Which::Line(3)).expect("offloaded")
+}
+
+/// The bits of sums that wrap, masked counts of shifts, and what may throw, as the kernel has them.
+#[test]
+fn a_kernel_computes_as_the_language_does() {
+    let done = offloaded(
+        "class A {\n    static void F(int[] a, long[] b, byte[] c, int[] k, int s) {\n        for (int i = 0; i < k.Length; i++) {\n            \
+         a[i] = a[i] * 31 + (k[i] << s); b[i] = -b[i]; c[i] += 200; a[i] += s; a[k[i] & 7]++; }\n    }\n}\n"
+            .replace("a[k[i] & 7]++; ", "")
+            .as_str(),
+    );
+    let text = &done.kernel_texts[0];
+    for wanted in [
+        "a[i] = (int)((unsigned int)a[i] * 31u + (unsigned int)",
+        "<< (s & 31)",
+        "b[i] = (long long)(0ull - (unsigned long long)b[i]);",
+        "c[i] = (unsigned char)((unsigned int)c[i] + 200u);",
+        "a[i] = (int)((unsigned int)a[i] + (unsigned int)s);",
+    ] {
+        assert!(text.contains(wanted), "{wanted}\n{text}");
+    }
+    let checked = offloaded(
+        "class A {\n    static void F(int[] a, double[] x, int[] k) {\n        for (int i = 0; i < k.Length; i++)\n            \
+         a[i] = 100 / k[i] + (int)x[k[i]];\n    }\n}\n",
+    );
+    let text = &checked.kernel_texts[0];
+    for wanted in
+        ["100 / ww_by_int(k[i], ww_fault)", "ww_to_int(x[ww_inside(k[i], x_Length, ww_fault)], ww_fault)"]
+    {
+        assert!(text.contains(wanted), "{wanted}\n{text}");
+    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ static ROW: Row = Row {
     comments: Comments { line: ";", block: None },
     kernels: false,
     offloads: false,
+    interpreted: true,
     linked: &[],
     compiler: None,
     quotes: None,

@@ -286,6 +286,7 @@ fn one(
     let has_kernel = offloaded.is_ok();
     let mut kernel_files = Vec::new();
     let tried = match offloaded {
+        Ok(_) if !doc.language().interpreted => Err(phrases::not_interpreted(doc)),
         Ok(done) => match findings.view(ask, l.item) {
             Some(view) => {
                 kernel_files = done.edit.create.iter().map(|f| f.name.clone()).collect();

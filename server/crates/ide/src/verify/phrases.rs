@@ -41,3 +41,12 @@ pub(super) fn or_none(names: &[String]) -> String {
         false => names.join(", "),
     }
 }
+
+/// Why nothing is run of a language whose host text nothing here runs.
+pub(super) fn not_interpreted(doc: &crate::Doc) -> String {
+    format!(
+        "Not run here: host text in {} is not run by the simulator yet. The kernel and the rewritten document were read again \
+         and understood; where the driver says no, or the loop throws, the loop itself runs.",
+        doc.language().title
+    )
+}

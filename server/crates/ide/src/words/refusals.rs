@@ -1,7 +1,7 @@
 //! Why a parallel loop gets no kernel, in words, and what would help.
 
 use analysis::{plain_name, Obstacle, ObstacleKind};
-use codegen::{FunctionTrouble, NextStep, Reason, RefusalKind};
+use codegen::{FunctionTrouble, HostForm, NextStep, Reason, RefusalKind};
 use term::Op;
 
 use super::causes::{bounds_of, is_computed};
@@ -133,11 +133,38 @@ pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
         RefusalKind::Overflow => {
             format!("an integer expression for line {line} may overflow whatever is tested")
         }
+        RefusalKind::Host(form) => host_form(view, form, &text, line),
     };
     match reason.kind {
         // it is in a variable already
         RefusalKind::ReadsTooEarly if is_before(view, reason) => format!("{why}."),
         _ => format!("{why}. {}", next_step(reason.kind.next_step())),
+    }
+}
+
+/// What a program in C# cannot hand over yet.
+fn host_form(view: &FunctionView, form: &HostForm, text: &str, line: u32) -> String {
+    match form {
+        HostForm::Span(s) => {
+            format!("`{}` (line {line}) is a `Span`, and only arrays are handed to the GPU so far", view.symbol(*s))
+        }
+        HostForm::Element(s) => format!(
+            "`{}` (line {line}) is of a type that is not handed to the GPU so far: only numbers and arrays of numbers are",
+            view.symbol(*s)
+        ),
+        HostForm::Reference => format!(
+            "{text} on line {line} uses an array that is reached through another array, an object or a reference, and only arrays \
+             in variables and fields are handed to the GPU so far"
+        ),
+        HostForm::Checked => {
+            format!("{text} on line {line} is `checked`, and where it overflows in a kernel is not noticed so far")
+        }
+        HostForm::Target => {
+            format!("programs in C# call CUDA's driver alone so far, and kernels are written for {}", view.doc.options().target.row().title)
+        }
+        HostForm::Endless => format!(
+            "{text} on line {line} runs in a kernel that looks at what may throw, and might not end where something does"
+        ),
     }
 }
 
@@ -186,6 +213,12 @@ pub(crate) fn refusal_label(view: &FunctionView, reason: &Reason) -> String {
         RefusalKind::ReadsTooEarly | RefusalKind::CallReadsTooEarly => plain("read before the loop"),
         RefusalKind::MixedSigns(s) => of("sign of", s),
         RefusalKind::Overflow => plain("overflow"),
+        RefusalKind::Host(HostForm::Span(s)) => of("Span", s),
+        RefusalKind::Host(HostForm::Element(s)) => of("type of", s),
+        RefusalKind::Host(HostForm::Reference) => plain("reference"),
+        RefusalKind::Host(HostForm::Checked) => plain("checked"),
+        RefusalKind::Host(HostForm::Endless) => plain("loop inside"),
+        RefusalKind::Host(HostForm::Target) => plain("target"),
     }
 }
 

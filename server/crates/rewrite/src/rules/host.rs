@@ -13,7 +13,7 @@ use super::run::{run, Before, Ended, Limits, Outcome};
 use super::set::RuleSet;
 use super::tree::{Node, Subject, Tree};
 use super::write::Writer;
-use super::{apply, ctext, emit};
+use super::{apply, cstext, ctext, emit};
 use crate::limits::rules_host::{LONGEST_LIST, TERMS};
 use crate::limits::rules_write::COLUMNS;
 
@@ -55,6 +55,34 @@ pub struct HostFunctions {
     pub derivation: Vec<String>,
 }
 
+/// The page that writes methods of C#.
+const METHODS: &str = "csharp-host";
+
+/// The system that puts the call into a program in C#, unless another is named.
+pub const PLACING_CSHARP: &str = "csharp-offload";
+
+/// Methods in the notation, with calls of kernels in them, as C#. `Err`: a sentence that says what a page leaves unwritten.
+pub fn host_methods(set: &RuleSet, methods: &str) -> Result<HostFunctions, String> {
+    let Rewritten { body, subject, tree, includes, derivation } = rewritten(set, &[METHODS], methods)?;
+    let writer = Writer::new(&subject, &body, &subject.types, "", 0, false);
+    let mut text = String::new();
+    let mut after_comment = true;
+    for item in &flat(&Node::list(vec![emit::bare(&subject, &tree)])).args {
+        if !after_comment {
+            text.push('\n');
+        }
+        after_comment = item.is("Comment");
+        let written = match after_comment {
+            true => cstext::statement(&writer, item, ""),
+            false => cstext::method(&writer, item),
+        };
+        let why = |why| format!("What the rule page `{METHODS}` makes cannot be written: {why}.");
+        text += &(written.map_err(why)? + "\n");
+    }
+    let text = text.lines().map(|l| folded(l, COLUMNS) + "\n").collect();
+    Ok(HostFunctions { text, includes, derivation })
+}
+
 /// Functions in the notation, with calls of kernels in them, as C++ in the words of a page such as `cuda-calls`. `Err`: a
 /// sentence that says what a page leaves unwritten.
 pub fn host_functions(set: &RuleSet, words: &str, functions: &str) -> Result<HostFunctions, String> {
@@ -67,7 +95,12 @@ pub fn host_functions(set: &RuleSet, words: &str, functions: &str) -> Result<Hos
 
 /// `_Offloaded(…)` as what is put around the text that it stands for, in lines of at most so many columns. `system`: a page such as
 /// `offload`. `Err`: a sentence that says what the page leaves undone.
-pub fn placed_call(set: &RuleSet, system: &str, call: &str, columns: usize) -> Result<PlacedCall, String> {
+pub fn placed_call(
+    set: &RuleSet,
+    system: &str,
+    call: &str,
+    (columns, is_csharp): (usize, bool),
+) -> Result<PlacedCall, String> {
     let Rewritten { body, subject, tree, includes, derivation } = rewritten(set, &[system], call)?;
     let unwritten = |why: String| format!("What the rule page `{system}` makes cannot be written: {why}.");
     let all = flat(&Node::list(vec![tree]));
@@ -83,8 +116,14 @@ pub fn placed_call(set: &RuleSet, system: &str, call: &str, columns: usize) -> R
     let ahead = written(&subject, &body, &flat(&ahead), false).map_err(unwritten)?;
     let mut writer = Writer::new(&subject, &body, &subject.types, "", 0, false);
     writer.hole = Some(HOLE);
-    let lines: Result<Vec<String>, String> =
-        statements.iter().map(|n| ctext::statement(&writer, &emit::bare(&subject, n), "")).collect();
+    let one = |n: &Tree| {
+        let n = emit::bare(&subject, n);
+        match is_csharp {
+            true => cstext::statement(&writer, &n, ""),
+            false => ctext::statement(&writer, &n, ""),
+        }
+    };
+    let lines: Result<Vec<String>, String> = statements.iter().map(one).collect();
     let text = lines.map_err(unwritten)?.join("\n");
     let mut out =
         PlacedCall { ahead, several: statements.len() > 1, includes, derivation, ..PlacedCall::default() };

@@ -11,6 +11,7 @@ mod action;
 mod algebra;
 mod apply;
 mod blocks;
+mod cstext;
 mod ctext;
 mod derivation;
 mod emit;
@@ -56,7 +57,10 @@ pub use derivation::{Applied, Derivation, NotApplied, Proof};
 pub use emit::{EmittedFile, Preamble};
 pub use exact::{Doubt, Judgement, Prover};
 pub use guard::{Guard, GUARDS};
-pub use host::{host_functions, placed_call, plain_functions, HostFunctions, PlacedCall, PLACING};
+pub use host::{
+    host_functions, host_methods, placed_call, plain_functions, HostFunctions, PlacedCall, PLACING,
+    PLACING_CSHARP,
+};
 pub use load::load;
 pub use matching::Bindings;
 pub use near::misspelt;

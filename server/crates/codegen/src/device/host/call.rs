@@ -15,7 +15,7 @@ use crate::device::places::{Place, Places};
 use crate::device::site::{closing, indentation, line_end, opening, stands_by_itself};
 use crate::limits::host_call::COLUMNS;
 use crate::plan::Plan;
-use crate::{HostEdit, HostHead, HostPages, Placed};
+use crate::{HostEdit, HostHead, HostPages, HostSide, Placed};
 
 /// The call as it stands in the user's file, and what it needs before it.
 pub(crate) struct Call {
@@ -46,6 +46,8 @@ impl Host<'_> {
             Some(runs) => Term::binary(BinOp::And, runs, call),
             None => call,
         };
+        // what goes by reference has been set
+        let begins = (plan.host() == HostSide::Method).then_some(Term::Int(0));
         let what = if self.kernel.dims.is_empty() { "the text" } else { "the loop" };
         let stand_ins = &self.given.stand_ins;
         let offloaded = Term::head(
@@ -54,14 +56,14 @@ impl Host<'_> {
                 Term::name(name),
                 Term::List(of_type(&self.given.all, |g| &g.in_c)),
                 Term::Words(format!("{file_name}; 0: {what} itself is to run")),
-                Term::List(stand_ins.iter().map(StandIn::declaration).collect()),
+                Term::List(stand_ins.iter().map(|s| s.declaration(begins.clone())).collect()),
                 call,
                 Term::List(layouts(plan)),
                 Term::List(stand_ins.iter().map(StandIn::put_back).collect()),
             ],
         );
         let indent = indentation(&plan.site).0.len();
-        let mut placed = pages.placed(&offloaded.to_string(), COLUMNS.saturating_sub(indent))?;
+        let mut placed = pages.placed(plan.host(), &offloaded.to_string(), COLUMNS.saturating_sub(indent))?;
         let head = HostHead {
             function_at: plan.site.base_offset,
             prototype: std::mem::take(&mut placed.ahead),

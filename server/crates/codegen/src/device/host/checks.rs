@@ -10,6 +10,7 @@ use crate::device::host_expr::{quoted, within};
 use crate::device::host_term::Term;
 use crate::device::promises;
 use crate::plan::{BufferPlan, Test, TestKind};
+use crate::HostSide;
 
 const LAID_OUT: &str = "laid out as the kernel takes it";
 
@@ -79,6 +80,9 @@ impl Host<'_> {
         let plan = self.plan;
         match &t.kind {
             TestKind::Extent(k) => self.extent_tests(*k),
+            // first of all
+            TestKind::NotNull(_) => Vec::new(),
+            TestKind::Back(_) if plan.host() == HostSide::Method => Vec::new(),
             TestKind::Back(k) => {
                 let b = &plan.buffers[*k];
                 let Some(holds) = b.comes_back() else { return Vec::new() };
@@ -87,6 +91,9 @@ impl Host<'_> {
             }
             TestKind::Apart(i, j) => {
                 let (a, b) = (&plan.buffers[*i], &plan.buffers[*j]);
+                if plan.host() == HostSide::Method {
+                    return vec![self.two_arrays(a, b)];
+                }
                 let (left, right) = (self.pointer(a), self.pointer(b));
                 let bytes = |b: &BufferPlan| Term::name(&b.bytes_name);
                 let apart = self.apart([left, bytes(a)], [right, bytes(b)]);

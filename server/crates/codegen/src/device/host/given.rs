@@ -11,6 +11,7 @@ use crate::device::host_expr::{
 };
 use crate::device::host_term::Term;
 use crate::plan::{has_word, may_trap, name_part, BufferPlan, Kernel, Namer, Plan};
+use crate::HostSide;
 
 /// One parameter, and what the user's file passes for it.
 pub(crate) struct Given {
@@ -40,8 +41,10 @@ pub(crate) struct StandIn {
 
 impl StandIn {
     /// `double sum_on_gpu = sum;`
-    pub(crate) fn declaration(&self) -> Term {
-        Term::declared(&self.name, &self.ty, self.is_read.then(|| Term::name(&self.place)))
+    /// `otherwise`: what it begins with where nothing is read.
+    pub(crate) fn declaration(&self, otherwise: Option<Term>) -> Term {
+        let begins = if self.is_read { Some(Term::name(&self.place)) } else { otherwise };
+        Term::declared(&self.name, &self.ty, begins)
     }
     /// `sum = sum_on_gpu;`
     pub(crate) fn put_back(&self) -> Term {
@@ -128,9 +131,9 @@ impl Steps<'_> {
 
 /// All that is given, in the order in which it was asked for.
 pub(crate) struct Givens<'p> {
-    plan: &'p Plan<'p>,
+    pub(super) plan: &'p Plan<'p>,
     /// As the user's file writes it.
-    c: Exprs<'p>,
+    pub(super) c: Exprs<'p>,
     /// As the caller writes it.
     caller: Exprs<'p>,
     /// The caller, if it is not the user's file.
@@ -140,13 +143,13 @@ pub(crate) struct Givens<'p> {
     pub(crate) stand_ins: Vec<StandIn>,
     names: Namer,
     /// Numbers in `all`, by what it is.
-    known: BTreeMap<Key, usize>,
+    pub(super) known: BTreeMap<Key, usize>,
     /// Variables that results go to: their values are read there, too.
     results: Vec<SymbolId>,
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
+pub(super) enum Key {
     Variable(SymbolId),
     /// Where a variable is.
     At(SymbolId),
@@ -167,7 +170,7 @@ impl<'p> Givens<'p> {
         for taken in ["malloc", "free", "memcpy", &kernel.name].into_iter().chain(plan.target.host.names()) {
             names.fresh(taken);
         }
-        let c = Exprs { plan, kernel, dialect: Dialect::Host };
+        let c = Exprs { plan, kernel, dialect: Dialect::of_host(plan) };
         let caller = match steps.and_then(|s| s.outer.kernels.first()) {
             Some(of_names) => Exprs { plan, kernel: of_names, dialect: Dialect::Device },
             None => c,
@@ -191,11 +194,20 @@ impl<'p> Givens<'p> {
     }
 
     /// Adds a parameter unless there is one, and gives its name. The types are those in C and in C++.
-    fn add(&mut self, key: Key, wish: &str, [in_c, ty]: [&str; 2], value: String, late: bool) -> String {
+    pub(super) fn add(
+        &mut self,
+        key: Key,
+        wish: &str,
+        [in_c, ty]: [&str; 2],
+        value: String,
+        late: bool,
+    ) -> String {
         if let Some(&k) = self.known.get(&key) {
             return self.all[k].name.clone();
         }
         let name = self.names.fresh(wish);
+        // what a plan for C# is given may always be read
+        let late = late && !self.is_csharp();
         self.known.insert(key, self.all.len());
         let (in_c, ty) = (in_c.to_owned(), ty.to_owned());
         self.all.push(Given { name: name.clone(), in_c, ty, value, late });
@@ -204,9 +216,14 @@ impl<'p> Givens<'p> {
 
     /// A value with its own integer type.
     fn int(&mut self, kind: IntKind, wish: &str, value: String, late: bool) -> String {
-        let in_c = int_name(kind, Dialect::Host);
+        let in_c = int_name(kind, Dialect::of_host(self.plan));
         let key = Key::Text(in_c.to_owned(), value.clone());
-        self.add(key, wish, [in_c, int_name(kind, Dialect::Device)], value, late)
+        let ty = if self.is_csharp() { in_c } else { int_name(kind, Dialect::Device) };
+        self.add(key, wish, [in_c, ty], value, late)
+    }
+
+    pub(super) fn is_csharp(&self) -> bool {
+        self.plan.host() == HostSide::Method
     }
 
     /// How the caller writes what it gives.
@@ -277,6 +294,9 @@ impl<'p> Givens<'p> {
         if self.results.contains(&s) {
             return Term::Name(self.at(s)).deref();
         }
+        if let Some(length) = self.length(s) {
+            return length;
+        }
         let (body, symbol) = (self.body(), &self.body().symbols[s]);
         let (name, late) = (self.caller.name(s), self.is_late(s));
         let wish = wish_of(&name, "value");
@@ -286,7 +306,8 @@ impl<'p> Givens<'p> {
                 self.add(Key::Variable(s), &wish, ["const void*", &ty], format!("&{name}"), late)
             }
             _ => {
-                let (in_c, ty) = (self.c.type_name(symbol.ty), self.cpp.type_name(symbol.ty));
+                let in_c = self.c.type_name(symbol.ty);
+                let ty = if self.is_csharp() { in_c.clone() } else { self.cpp.type_name(symbol.ty) };
                 self.add(Key::Variable(s), &wish, [&in_c, &ty], name, late)
             }
         })
@@ -309,7 +330,11 @@ impl<'p> Givens<'p> {
         let is_read =
             !plan.finals.iter().any(|f| f.symbol == s) || begins && !plan.first_values.contains_key(&s);
         let path = plan.body.path_term(s).filter(|_| symbol.storage == Storage::Path);
-        let has_address = !is_register(plan, s) && path.is_none_or(|t| !is_bit_field(plan.body, t));
+        let has_address = match plan.host() {
+            HostSide::Function => !is_register(plan, s) && path.is_none_or(|t| !is_bit_field(plan.body, t)),
+            // a property has none, and what goes by reference has been set
+            HostSide::Method => is_read && symbol.is_own_scalar(),
+        };
         let wish = match is_result {
             true => wish_of(&place, "result"),
             false => format!("at_{}", wish_of(&place, "value")),
@@ -405,8 +430,12 @@ impl<'p> Givens<'p> {
             TypeKind::Pointer { .. } => ["long long*".to_string(), "long long*".to_string()],
             _ => [format!("{}*", self.c.type_name(ty)), format!("{}*", self.cpp.type_name(ty))],
         };
+        let (declared, to) = match self.is_csharp() {
+            true => ([0; 2].map(|_| format!("ref {}", self.c.type_name(ty))), "ref "),
+            false => (declared, "&"),
+        };
         let value = match has_address {
-            true => format!("&{place}"),
+            true => format!("{to}{place}"),
             false => {
                 let body = self.body();
                 let mut names = Namer::beside(body);
@@ -418,10 +447,10 @@ impl<'p> Givens<'p> {
                     wish.push('_');
                 }
                 let name = names.fresh(&format!("{wish}{}", crate::ON_GPU));
-                let ty = declared[0].trim_end_matches('*').to_owned();
+                let ty = declared[0].trim_end_matches('*').trim_start_matches(to).to_owned();
                 let value = format!("{first}{name}");
                 self.stand_ins.push(StandIn { ty, name: name.clone(), place, value, is_read });
-                format!("&{name}")
+                format!("{to}{name}")
             }
         };
         self.add(key, wish, [&declared[0], &declared[1]], value, late)
@@ -443,6 +472,9 @@ impl<'p> Givens<'p> {
             let wish = wish_of(symbol.name.trim_end_matches("[]"), "rows");
             return self.add(Key::Array(k), &wish, ["const void*", &ty], value, late);
         }
+        if self.is_csharp() {
+            return self.managed_array(b);
+        }
         let fixed = if b.written { "" } else { "const " };
         let in_c = format!("{fixed}{}*", element_name(&self.c, b));
         let ty = match has_type(self.plan, b) {
@@ -463,6 +495,8 @@ impl<'p> Givens<'p> {
     fn is_late(&self, s: SymbolId) -> bool {
         let (body, symbol) = (self.body(), &self.body().symbols[s]);
         match symbol.storage {
+            // a variable that is read has been set
+            _ if self.is_csharp() => false,
             Storage::Param(_)
             | Storage::Global { .. }
             | Storage::StaticLocal { .. }

@@ -1,0 +1,73 @@
+//! What a kernel looks at while it runs ([`crate::plan::Checked`]): functions that give a value back that can be used, and note
+//! where it was none.
+
+use term::IntKind;
+
+use super::expr::{int_name, Dialect};
+use crate::lines::Lines;
+use crate::plan::{Kernel, Plan};
+
+/// The function that gives a subscript back.
+pub(super) fn inside(plan: &Plan<'_>) -> String {
+    format!("{}inside", plan.prefix)
+}
+
+/// The function that gives a divisor back.
+pub(super) fn divisor(plan: &Plan<'_>, kind: IntKind) -> String {
+    format!("{}by_{}", plan.prefix, word(kind))
+}
+
+/// The function that makes a whole number of a floating one.
+pub(super) fn conversion(plan: &Plan<'_>, kind: IntKind) -> String {
+    format!("{}to_{}", plan.prefix, word(kind))
+}
+
+/// A type's name as part of another.
+fn word(kind: IntKind) -> String {
+    int_name(kind, Dialect::Device).replace(' ', "_")
+}
+
+/// The functions that a kernel calls.
+pub(super) fn helpers(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
+    let (body, checked) = (plan.body, &k.checked);
+    let fault = &checked.fault_name;
+    let mut function = |head: String, is_fine: String, value: &str, otherwise: &str| {
+        out.line("");
+        out.line(&format!("static __device__ {head}, int *{fault})"));
+        out.open("{");
+        out.line(&format!("if ({is_fine})"));
+        out.line(&format!("    return {value};"));
+        out.line(&format!("atomicExch({fault}, 1); /* the loop itself throws */"));
+        out.line(&format!("return {otherwise};"));
+        out.close("}");
+    };
+    if !checked.subscripts.is_empty() {
+        let head = format!("long long {}(long long at, long long length", inside(plan));
+        function(head, "at >= 0 && at < length".to_owned(), "at", "0");
+    }
+    let kind = |t: &term::TermId| body.types.as_int(body.ty(*t)).unwrap_or(IntKind::Int);
+    let mut divisors: Vec<IntKind> = checked.divisors.iter().map(|t| kind(t).promoted()).collect();
+    divisors.sort();
+    divisors.dedup();
+    for k in divisors {
+        let ty = int_name(k, Dialect::Device);
+        let head = format!("{ty} {}({ty} by", divisor(plan, k));
+        // the quotient of the least number and -1 is none either
+        let is_fine = if k.signed() { "by != 0 && by != -1" } else { "by != 0" };
+        function(head, is_fine.to_owned(), "by", "1");
+    }
+    let mut conversions: Vec<IntKind> = checked.conversions.iter().map(kind).collect();
+    conversions.sort();
+    conversions.dedup();
+    for k in conversions {
+        let ty = int_name(k, Dialect::Device);
+        let head = format!("{ty} {}(double value", conversion(plan, k));
+        // both ends are numbers that `double` has; of 64 bits the least itself is one, and none is between it and the next
+        let (below, least) = match k.bits() {
+            64 if k.signed() => ("value >=", k.min() as f64),
+            _ => ("value >", k.min() as f64 - 1.0),
+        };
+        let above = k.max() as f64 + if k.bits() == 64 { 0.0 } else { 1.0 };
+        function(head, format!("{below} {least:.1} && value < {above:.1}"), &format!("({ty})value"), "0");
+    }
+}
