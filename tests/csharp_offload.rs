@@ -115,13 +115,18 @@ impl Here {
     }
 }
 
-/// Parallel loops of a file: line, and whether a kernel is promised.
-fn parallel_loops(file: &Path) -> Vec<(u64, bool)> {
+/// Loops of a file that are parallel, or hold kernels that share their arrays: line, and whether an offload is promised.
+fn loops(file: &Path) -> Vec<(u64, bool)> {
     let run = server().args(["analyze", "--format", "json"]).arg(file).output().expect("the server runs");
     let said: Value = serde_json::from_slice(&run.stdout).expect("JSON");
     let all = said["files"][0]["loops"].as_array().cloned().unwrap_or_default();
-    let parallel = all.iter().filter(|l| matches!(l["verdict"].as_str(), Some("independent" | "reduction")));
-    parallel.filter_map(|l| Some((l["line"].as_u64()?, l["offload"]["possible"].as_bool()?))).collect()
+    let of = |l: &Value| {
+        let is_parallel = matches!(l["verdict"].as_str(), Some("independent" | "reduction"));
+        let is_promised = l["offload"]["possible"].as_bool();
+        let known = is_parallel || is_promised == Some(true);
+        Some((l["line"].as_u64().filter(|_| known)?, is_promised?))
+    };
+    all.iter().filter_map(of).collect()
 }
 
 fn calls() -> PathBuf {
@@ -144,7 +149,7 @@ fn same_as_written(files: &[&str]) {
         let words: &[&str] = if is_rounded(name) { &["rounded"] } else { &[] };
         here.compile("plain.exe", &[file.clone(), calls()], false);
         let plain = here.run("plain.exe", false, None, words).said;
-        for (line, is_promised) in parallel_loops(&file) {
+        for (line, is_promised) in loops(&file) {
             match (here.offload(&file, &[line]), is_promised) {
                 (Ok(()), true) => {}
                 (Err(_), false) => continue,
@@ -194,10 +199,51 @@ fn programs_in_newer_words_are_written() {
     let here = Here::new();
     for name in NEWER {
         let file = root().join("fixtures/csharp").join(name);
-        for (line, is_promised) in parallel_loops(&file) {
+        for (line, is_promised) in loops(&file) {
             assert_eq!(here.offload(&file, &[line]).is_ok(), is_promised, "{name}:{line}");
         }
     }
+}
+
+/// Random methods, of which everything that a kernel is promised for is offloaded at once: 40 of them, or as many as
+/// `WARPWRIGHT_CSHARP_OFFLOADS` says, from the seed `WARPWRIGHT_CSHARP_FROM` on.
+#[test]
+fn random_methods_compute_what_they_did() {
+    if !has_mono() {
+        return;
+    }
+    let number = |variable: &str, or: u64| {
+        std::env::var(variable)
+            .map_or(or, |n| n.parse().unwrap_or_else(|_| panic!("{variable} is no number")))
+    };
+    let (from, count) = (number("WARPWRIGHT_CSHARP_FROM", 0), number("WARPWRIGHT_CSHARP_OFFLOADS", 40));
+    let here = Here::new();
+    let (mut wrong, mut offloaded, mut launches) = (Vec::new(), 0, 0);
+    for first in (from..from + count).step_by(20) {
+        let classes =
+            (first..from + count).take(20).map(|s| testkit::csharp::generate(s, 12).class(&format!("T{s}")));
+        let text: String = std::iter::once("using System;\n".to_owned()).chain(classes).collect();
+        let file = here.path("random.cs");
+        std::fs::write(&file, text).expect("written");
+        here.compile("plain.exe", &[file.clone(), calls()], false);
+        let lines: Vec<u64> = loops(&file).into_iter().filter(|l| l.1).map(|l| l.0).collect();
+        if let Err(why) = here.offload(&file, &lines) {
+            wrong.push(format!("seeds from {first}: {why}"));
+            continue;
+        }
+        let all: Vec<PathBuf> = here.written().into_iter().chain([calls()]).collect();
+        here.compile("gpu.exe", &all, false);
+        let words = ["rounded", "small"];
+        let (plain, gpu) =
+            (here.run("plain.exe", false, None, &words), here.run("gpu.exe", true, None, &words));
+        let differ = plain.said.lines().zip(gpu.said.lines()).filter(|(a, b)| a != b);
+        wrong.extend(differ.take(3).map(|(a, b)| format!("{a}\n{b}")));
+        offloaded += all.len() as u64 - 3;
+        launches += gpu.counts["launches"].as_u64().unwrap_or(0);
+    }
+    eprintln!("{count} methods from seed {from} on: {offloaded} offloads, {launches} launches");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(offloaded >= count / 4 && launches >= count, "{offloaded} offloads, {launches} launches");
 }
 
 const BITONIC: &str = "\
@@ -254,6 +300,20 @@ fn bitonic_sort_sorts() {
     assert_eq!((sorted, thrown), (7, 3), "{}", gpu.said);
     // one launch a round, but where the first fault leaves all to the loop itself
     assert!(gpu.counts["launches"].as_u64().is_some_and(|n| n >= 7 * 10), "{}", gpu.counts);
+
+    // both host loops around it: the array goes there and back once, with the word that tells of faults
+    here.offload(&file, &[8]).expect("offloaded");
+    let all: Vec<PathBuf> = here.written().into_iter().chain([here.path("Program.cs")]).collect();
+    here.compile("whole.exe", &all, true);
+    let whole = here.run("whole.exe", true, None, &sizes);
+    assert_eq!(plain.said, whole.said);
+    let called = |name: &str| whole.counts["calls"][name].as_u64();
+    assert_eq!(called("nvrtcCompileProgram"), Some(1));
+    assert_eq!(called("cuInit"), Some(1));
+    assert_eq!(called("cuMemcpyHtoD_v2"), Some(2 * 10), "{}", whole.counts);
+    // of those that fault nothing comes back but that word
+    assert_eq!(called("cuMemcpyDtoH_v2"), Some(2 * 7 + 3), "{}", whole.counts);
+    assert_eq!(whole.counts["left"]["allocations"], 0);
 }
 
 /// Without a driver, and where any one call of it fails, the loops run as they were written, and nothing is left on the device.
@@ -324,4 +384,53 @@ fn an_offloaded_loop_is_offloaded_once() {
     std::fs::copy(here.path("out/sums.cs"), again.join("sums.cs")).expect("copied");
     let why = here.offload(&again.join("sums.cs"), &[9]).expect_err("refused");
     assert!(why.contains("belongs to an offload that was made before"), "{why}");
+}
+
+/// A loop that only an exception ends, with its array on the device: the exception comes.
+#[test]
+fn what_only_an_exception_ends_ends() {
+    if !has_mono() {
+        return;
+    }
+    let here = Here::new();
+    let text = "\
+using System;
+
+static class Program
+{
+    static int Shift(int[] a, int[] b)
+    {
+        int k = 0;
+        while (true)
+        {
+            for (int i = 0; i < a.Length; i++)
+                a[i] = b[i + k] + 1;
+            k++;
+        }
+    }
+
+    static void Main()
+    {
+        var a = new int[20];
+        string end = \"none\";
+        try { Shift(a, new int[120]); }
+        catch (IndexOutOfRangeException e) { end = e.GetType().Name; }
+        foreach (int x in a)
+            end += \" \" + x;
+        Console.WriteLine(end);
+    }
+}
+";
+    std::fs::write(here.path("program.cs"), text).expect("written");
+    here.compile("plain.exe", &[here.path("program.cs")], false);
+    let plain = here.run("plain.exe", false, None, &[]).said;
+    assert!(plain.starts_with("IndexOutOfRangeException 1 1"), "{plain}");
+    for line in [8, 10] {
+        if here.offload(&here.path("program.cs"), &[line]).is_err() {
+            assert_eq!(line, 8, "the inner loop is offloaded");
+            continue;
+        }
+        here.compile("gpu.exe", &here.written(), true);
+        assert_eq!(here.run("gpu.exe", true, None, &[]).said, plain, "line {line}");
+    }
 }

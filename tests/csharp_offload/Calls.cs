@@ -9,6 +9,7 @@ static class Calls
 {
     // sizes of arrays, and of what counts
     static readonly int[] Sizes = { 0, 1, 2, 5, 16, 33, 64, 100, 257 };
+    static readonly int[] Small = { 0, 1, 3, 7, 12 };
 
     static uint state;
 
@@ -20,12 +21,13 @@ static class Calls
 
     static void Main(string[] words)
     {
-        bool rounded = words.Length > 0 && words[0] == "rounded";
+        bool rounded = Array.IndexOf(words, "rounded") >= 0;
+        int[] sizes = Array.IndexOf(words, "small") >= 0 ? Small : Sizes;
         foreach (Type type in typeof(Calls).Assembly.GetTypes())
         {
             if (type.Name == "Calls" || type.FullName.StartsWith("Warpwright") || type.Name.Contains("<") || type.IsValueType)
                 continue;
-            foreach (int size in Sizes)
+            foreach (int size in sizes)
                 for (int way = 0; way < 6; way++)
                     foreach (MethodInfo method in type.GetMethods(BindingFlags.DeclaredOnly | BindingFlags.Static
                         | BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic))
@@ -78,6 +80,10 @@ static class Calls
                 values[k] = way == 4 ? size + 3 : way == 5 ? (int)(Next() % 40) - 5 : size;
             else if (type == typeof(uint))
                 values[k] = (uint)size;
+            else if (type == typeof(long))
+                values[k] = (long)size * (way == 5 ? -1 : 1);
+            else if (type == typeof(byte) || type == typeof(sbyte) || type == typeof(short) || type == typeof(ushort))
+                values[k] = Convert.ChangeType(size, type);
             else if (type == typeof(float))
                 values[k] = 1 + Next() % 1000 / 512f;
             else if (type == typeof(double))
@@ -140,6 +146,10 @@ static class Calls
                 array.SetValue((long)x * 6364136223846793005L, at);
             else if (of == typeof(byte))
                 array.SetValue((byte)(small ? x % 2 : x), at);
+            else if (of == typeof(sbyte))
+                array.SetValue((sbyte)(small ? x % 5 : x), at);
+            else if (of == typeof(ushort))
+                array.SetValue((ushort)(small ? x % 5 : x), at);
             else if (of == typeof(short))
                 array.SetValue((short)x, at);
             else if (of == typeof(char))

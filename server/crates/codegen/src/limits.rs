@@ -6,6 +6,12 @@ pub(crate) mod host_call {
     pub(crate) const COLUMNS: usize = 100;
 }
 
+/// Of `device::host::method_steps`.
+pub(crate) mod host_method_steps {
+    /// After so many launches the host looks whether something throws: each look waits for the device.
+    pub(crate) const ROUNDS: u32 = 64;
+}
+
 /// Of `device::host::own_cells`.
 pub(crate) mod host_own_cells {
     /// Bytes that the cells take which threads have for themselves of one array, unless those of one block take more.

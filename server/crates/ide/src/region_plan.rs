@@ -27,10 +27,6 @@ pub(crate) fn with_region<R>(
     then: impl FnOnce(&codegen::RegionPlan, &FunctionView) -> R,
 ) -> Result<R, NotShared> {
     surroundings_allow(view, first).map_err(NotShared::No)?;
-    // the host's statements between kernels are not written in C# yet
-    if view.body().semantics.checked_bounds {
-        return Err(NotShared::NoNests);
-    }
     let (body, program) = (view.body(), view.doc.program());
     if let Some(call) = analysis::region_is_kept_apart_by(body, program, statements) {
         return Err(NotShared::Call(call));
@@ -42,6 +38,11 @@ pub(crate) fn with_region<R>(
     let own = at.nests(view, statements);
     let kernels: Vec<TermId> = own.kernels.iter().map(|n| view.of(n.0).term).collect();
     let mut then = Some(then);
+    if view.body().semantics.checked_bounds {
+        // as it is written: what throws is noticed, and then all of it runs again
+        let made = at.alone_or_not(view, &Written::of(body, statements), own, false, &mut then);
+        return made.map_err(|why| why.map_or(NotShared::NoNests, NotShared::No));
+    }
     let made = match analysis::region_without_calls(body, program, statements, &kernels) {
         // which loops of the functions called are parallel here is known when the whole is analyzed
         Some(without) => at.with_view(view, &without, |view| {

@@ -13,5 +13,5 @@ pub(crate) mod rows;
 mod search;
 pub(crate) mod touched;
 mod vertices;
-mod whole;
+pub(crate) mod whole;
 mod written_first;

@@ -5,7 +5,7 @@ use term::{Body, SymbolId};
 use crate::{Expr, Param};
 
 /// First and last element of an array with so many dimensions, if variables hold the length of each of them.
-pub(super) fn extent(body: &Body, array: SymbolId, rank: usize) -> Option<(Expr, Expr)> {
+pub(crate) fn extent(body: &Body, array: SymbolId, rank: usize) -> Option<(Expr, Expr)> {
     let length = |dimension: usize| {
         let all = &body.said.lengths;
         let found = all.iter().find(|l| l.array == array && l.dimension as usize == dimension)?;

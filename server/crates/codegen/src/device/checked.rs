@@ -27,11 +27,15 @@ fn word(kind: IntKind) -> String {
     int_name(kind, Dialect::Device).replace(' ', "_")
 }
 
-/// The functions that a kernel calls.
-pub(super) fn helpers(plan: &Plan<'_>, k: &Kernel, out: &mut Lines) {
+/// The functions that a kernel calls, without those that are there already.
+pub(super) fn helpers(plan: &Plan<'_>, k: &Kernel, known: &mut Vec<String>, out: &mut Lines) {
     let (body, checked) = (plan.body, &k.checked);
     let fault = &checked.fault_name;
     let mut function = |head: String, is_fine: String, value: &str, otherwise: &str| {
+        if known.contains(&head) {
+            return;
+        }
+        known.push(head.clone());
         out.line("");
         out.line(&format!("static __device__ {head}, int *{fault})"));
         out.open("{");

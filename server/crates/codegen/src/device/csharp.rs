@@ -9,10 +9,11 @@ use crate::plan::Plan;
 /// What host text calls: the driver.
 pub(crate) const BINDING: &str = include_str!("csharp/WarpwrightCuda.cs");
 
-/// The file around a kernel's text, and where its lines come from. `file_name`: that of the kernel's text.
+/// The file around the text of these plans' kernels, and where its lines come from.
 pub(super) fn file(
     plan: &Plan<'_>,
-    kernels: &str,
+    kernels: &[Plan<'_>],
+    texts: &str,
     origins: Vec<LineOrigin>,
     host: Option<&HostText>,
 ) -> (String, Vec<LineOrigin>) {
@@ -25,11 +26,11 @@ pub(super) fn file(
         out.push('\n');
     };
     out += &format!(
-        "// Stands for a loop of {}, line {}. Written by Warpwright.\nusing System;\n\ninternal static partial class {HOST_CLASS}\n{{\n",
+        "// Stands for what begins on line {1} of {0}. Written by Warpwright.\nusing System;\n\ninternal static partial class {HOST_CLASS}\n{{\n",
         plan.site.file_name, plan.site.line
     );
     let source = format!("{}_source", plan.name);
-    for k in &plan.kernels {
+    for k in kernels.iter().flat_map(|p| &p.kernels) {
         line(
             &mut out,
             &format!(
@@ -41,7 +42,7 @@ pub(super) fn file(
     out.push('\n');
     line(&mut out, &format!("private const string {source} = @\""));
     let before = out.matches('\n').count() as u32;
-    out += &kernels.replace('"', "\"\"");
+    out += &texts.replace('"', "\"\"");
     if !out.ends_with('\n') {
         out.push('\n');
     }

@@ -26,6 +26,8 @@ pub(crate) enum Dialect {
     Host,
     /// In the C# file, likewise.
     CSharp,
+    /// In a method of C# that has variables of its own.
+    Steps,
 }
 
 impl Dialect {
@@ -33,7 +35,7 @@ impl Dialect {
         match self {
             Dialect::Device => &print::CPP,
             Dialect::Host => &print::C,
-            Dialect::CSharp => &print::CSHARP,
+            Dialect::CSharp | Dialect::Steps => &print::CSHARP,
         }
     }
     /// That of the user's file.
@@ -73,7 +75,7 @@ impl<'p> Exprs<'p> {
     /// The name of a variable.
     pub(crate) fn name(&self, s: SymbolId) -> String {
         let known = match self.dialect {
-            Dialect::Device => self.kernel.names.get(&s).cloned(),
+            Dialect::Device | Dialect::Steps => self.kernel.names.get(&s).cloned(),
             Dialect::Host | Dialect::CSharp => None,
         };
         known.unwrap_or_else(|| self.body().symbols[s].name.to_string())
@@ -90,7 +92,7 @@ impl<'p> Exprs<'p> {
         // of .NET's functions those that the device has
         let known = match self.dialect {
             Dialect::Device => term::of_dotnet(name).unwrap_or(name),
-            Dialect::Host | Dialect::CSharp => name,
+            Dialect::Host | Dialect::CSharp | Dialect::Steps => name,
         };
         let args: Vec<String> = body
             .args(t)
@@ -98,7 +100,7 @@ impl<'p> Exprs<'p> {
             .skip(1)
             .enumerate()
             .map(|(k, &a)| match self.dialect {
-                Dialect::Host | Dialect::CSharp => self.at(a, ASSIGN),
+                Dialect::Host | Dialect::CSharp | Dialect::Steps => self.at(a, ASSIGN),
                 Dialect::Device => self.argument(intrinsic(known), k, a),
             })
             .collect();
@@ -197,7 +199,7 @@ impl<'p> Exprs<'p> {
     fn field(&self, name: &str) -> String {
         match self.dialect {
             Dialect::Device => super::field_name(name),
-            Dialect::Host | Dialect::CSharp => name.to_string(),
+            Dialect::Host | Dialect::CSharp | Dialect::Steps => name.to_string(),
         }
     }
 

@@ -15,12 +15,14 @@ mod grid;
 mod growing;
 mod helpers;
 mod left;
+mod method_steps;
 mod own_cells;
 mod region;
 mod row_parts;
 mod rows;
 mod rows_asked;
 mod search;
+mod stand_in;
 mod within;
 
 pub(crate) use call::{edits, heads};

@@ -292,7 +292,7 @@ pub(crate) fn parameter_text(host: &Exprs<'_>, t: TermId) -> String {
 /// A term of the user's as an operand: his own text where it stands there, else printed.
 pub(crate) fn term_text(host: &Exprs<'_>, t: TermId) -> String {
     let plan = host.plan;
-    if host.dialect == Dialect::Device {
+    if matches!(host.dialect, Dialect::Device | Dialect::Steps) {
         return host.at(t, UNARY);
     }
     let slice = plan.site.text.get(plan.body.span(t).range()).map(str::trim).unwrap_or("");

@@ -40,7 +40,7 @@ pub(crate) fn file(plan: &Plan<'_>, file_name: &str, host: Option<&HostText>) ->
         record(plan, r, &mut out);
     }
     for k in &plan.kernels {
-        checked::helpers(plan, k, &mut out);
+        checked::helpers(plan, k, &mut Vec::new(), &mut out);
     }
     for f in &plan.functions {
         out.line("");
@@ -76,6 +76,10 @@ pub(crate) fn region_file(
     for &r in &outer.records {
         out.line("");
         record(outer, r, &mut out);
+    }
+    let mut looked: Vec<String> = Vec::new();
+    for (nest, k) in region.nests.iter().flat_map(|n| n.kernels.iter().map(move |k| (n, k))) {
+        checked::helpers(nest, k, &mut looked, &mut out);
     }
     let mut known: Vec<(&str, &str)> = Vec::new();
     for nest in &region.nests {

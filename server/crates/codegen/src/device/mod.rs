@@ -25,24 +25,17 @@ mod wrapping;
 pub(crate) use csharp::BINDING;
 use term::device::{Index, Word};
 
+use crate::lines::LineOrigin;
 use crate::plan::{Plan, RegionPlan};
 use crate::{GeneratedFile, HostEdit, HostHead, HostPages, HostSide, KernelInfo, Output};
 
 /// Writes a plan down.
 pub(crate) fn print(plan: &Plan<'_>, pages: &dyn HostPages) -> Result<Output, String> {
-    let file_name = match plan.host() {
-        HostSide::Function => format!("{}.{}", plan.name, plan.target.file.extension),
-        HostSide::Method => format!("{}.cs", host::function_name(plan)),
-    };
+    let file_name = file_name(plan);
     let mut host = host::text(plan, &file_name, pages)?;
     let (text, line_map) = kernel::file(plan, &file_name, host.as_ref());
-    let (text, line_map, kernel_text) = match plan.host() {
-        HostSide::Function => (text, line_map, None),
-        HostSide::Method => {
-            let (all, origins) = csharp::file(plan, &text, line_map, host.as_ref());
-            (all, origins, Some(text))
-        }
-    };
+    let kernels = std::slice::from_ref(plan);
+    let (text, line_map, kernel_text) = in_language(plan, kernels, (text, line_map), host.as_ref());
     let derivation = host.as_mut().map(|h| std::mem::take(&mut h.derivation)).unwrap_or_default();
     let (head, block) = match host {
         Some(h) => host::edits(plan, h.call),
@@ -63,9 +56,10 @@ pub(crate) fn print(plan: &Plan<'_>, pages: &dyn HostPages) -> Result<Output, St
 /// Writes a region's plan down.
 pub(crate) fn print_region(plan: &RegionPlan<'_>, pages: &dyn HostPages) -> Result<Output, String> {
     let outer = &plan.outer;
-    let file_name = format!("{}.{}", outer.name, outer.target.file.extension);
+    let file_name = file_name(outer);
     let mut host = host::region_text(plan, &file_name, pages)?;
     let (text, line_map) = kernel::region_file(plan, &file_name, host.as_ref());
+    let (text, line_map, kernel_text) = in_language(outer, &plan.nests, (text, line_map), host.as_ref());
     let derivation = host.as_mut().map(|h| std::mem::take(&mut h.derivation)).unwrap_or_default();
     let (head, block) = match host {
         Some(h) => host::edits(outer, h.call),
@@ -74,7 +68,7 @@ pub(crate) fn print_region(plan: &RegionPlan<'_>, pages: &dyn HostPages) -> Resu
     let launcher = host::function_name(outer);
     Ok(Output {
         kernel_file: GeneratedFile { name: file_name, text },
-        kernel_text: None,
+        kernel_text,
         head,
         block,
         line_map,
@@ -82,6 +76,30 @@ pub(crate) fn print_region(plan: &RegionPlan<'_>, pages: &dyn HostPages) -> Resu
         build_flags: outer.target.file.flags.to_vec(),
         derivation,
     })
+}
+
+/// What the file is called that the kernel's text stands in.
+fn file_name(plan: &Plan<'_>) -> String {
+    match plan.host() {
+        HostSide::Function => format!("{}.{}", plan.name, plan.target.file.extension),
+        HostSide::Method => format!("{}.cs", host::function_name(plan)),
+    }
+}
+
+/// The file around the kernels' text, with where its lines come from, and that text, where it is not the file itself.
+fn in_language(
+    plan: &Plan<'_>,
+    kernels: &[Plan<'_>],
+    (text, line_map): (String, Vec<LineOrigin>),
+    host: Option<&host::HostText>,
+) -> (String, Vec<LineOrigin>, Option<String>) {
+    match plan.host() {
+        HostSide::Function => (text, line_map, None),
+        HostSide::Method => {
+            let (all, origins) = csharp::file(plan, kernels, &text, line_map, host);
+            (all, origins, Some(text))
+        }
+    }
 }
 
 /// Whether the call of a region can be made.

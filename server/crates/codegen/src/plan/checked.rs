@@ -7,14 +7,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{ConditionKind, Expr, Param};
+use analysis::{ConditionKind, Expr, Param, Region};
 use term::{BinOp, Body, IntKind, Op, SymbolId, TermId, TypeKind};
 
 use super::build::Builder;
 use super::support::Support;
 use super::values::may_trap;
 use super::{
-    BufferPlan, DeviceFunction, Dim, HostValue, KeyedPlan, ReductionPlan, RefusalKind, Scalar, Test, TestKind,
+    BufferPlan, DeviceFunction, Dim, HostValue, Kernel, KeyedPlan, Plan, ReductionPlan, RefusalKind, Scalar,
+    Test, TestKind,
 };
 use crate::access::chain;
 
@@ -56,6 +57,8 @@ pub enum HostForm {
     Endless,
     /// Another vendor's device.
     Target,
+    /// Statements between kernels that are not written as those of a method.
+    Steps,
 }
 
 /// The array and the dimension whose length a variable holds, by names that the program's text has.
@@ -332,6 +335,73 @@ impl<'a> Builder<'_, 'a> {
             let is_named = is_spoken(&body.symbols[s.symbol].name) || length_of(body, s.symbol).is_some();
             if !is_value || !is_named {
                 self.refuse(RefusalKind::Host(HostForm::Element(s.symbol)), target);
+            }
+        }
+    }
+
+    /// Of a region: the statements between kernels become those of a method.
+    pub(super) fn fits_methods(&mut self, region: &Region, nests: &[Plan<'a>]) {
+        if !self.is_managed() {
+            return;
+        }
+        let body = self.body;
+        for (nest, id) in nests.iter().zip(&region.nests) {
+            let at = self.input.facts.loops.get(*id).map_or(self.target, |l| l.term);
+            let leaves = nest.kernels.iter().any(Kernel::has_partials) || !nest.finals.is_empty();
+            if leaves || !region.exchanged.is_empty() || region.arrays.iter().any(|a| a.own) {
+                self.refuse(RefusalKind::Host(HostForm::Steps), at);
+            }
+        }
+        let nest: BTreeSet<TermId> =
+            region.nests.iter().filter_map(|&id| self.input.facts.loops.get(id)).map(|l| l.term).collect();
+        let mut open = region.statements.clone();
+        while let Some(t) = open.pop() {
+            if nest.contains(&t) {
+                continue;
+            }
+            let truth = |t: TermId| body.types.as_int(body.ty(t)) == Some(IntKind::Bool);
+            let converts = *body.op(t) == Op::Cast && (truth(t) || body.args(t).iter().any(|&a| truth(a)));
+            let known = !matches!(
+                body.op(t),
+                Op::Call | Op::Index | Op::Deref | Op::Member { .. } | Op::AddrOf | Op::Arithmetic(_)
+            );
+            if converts || !known {
+                self.refuse(RefusalKind::Host(HostForm::Steps), t);
+            }
+            open.extend(body.args(t));
+        }
+        for s in &region.scalars {
+            let named = is_spoken(&body.symbols[s.symbol].name) || length_of(body, s.symbol).is_some();
+            if !named || s.kept && length_of(body, s.symbol).is_some() {
+                self.refuse(RefusalKind::Host(HostForm::Steps), self.target);
+            }
+        }
+    }
+
+    /// All of each array, as far as its lengths are known.
+    pub(super) fn whole_arrays(&mut self, buffers: &mut [BufferPlan]) {
+        for b in buffers.iter_mut() {
+            match self.whole(b) {
+                Some(whole) if b.rows.is_none() => b.extent = Some(whole),
+                _ => self.refuse(RefusalKind::Host(HostForm::Reference), self.target),
+            }
+            (b.copy_in, b.late, b.staged) = (true, false, b.written);
+        }
+    }
+
+    /// All arrays of a region must be there before the first of its nests: that one's own header asks it for its length says
+    /// nothing of the region's beginning.
+    pub(super) fn all_are_there(&mut self, region: &Region, tests: &mut Vec<Test>) {
+        if !self.is_managed() {
+            return;
+        }
+        tests.retain(|t| !matches!(t.kind, TestKind::Outside { .. }));
+        let arrays = region.arrays.iter().map(|a| a.buffer.symbol);
+        let asked = region.scalars.iter().filter_map(|s| length_of(self.body, s.symbol)).map(|l| l.0);
+        for s in arrays.chain(asked) {
+            let kind = TestKind::NotNull(s);
+            if !tests.iter().any(|t| t.kind == kind) {
+                tests.push(Test { kind, meets: None });
             }
         }
     }

@@ -98,8 +98,11 @@ fn add(
     let mut names = BTreeMap::new();
     for t in body.walk(body.root) {
         if let Op::Declare(s) = body.op(t) {
-            let wish = if body.symbols[*s].name.is_empty() { "unnamed" } else { &body.symbols[*s].name };
-            names.entry(*s).or_insert_with(|| namer.fresh(wish));
+            let wish = match super::naming::word(&body.symbols[*s].name) {
+                unnamed if unnamed.is_empty() => "unnamed".to_owned(),
+                word => word,
+            };
+            names.entry(*s).or_insert_with(|| namer.fresh(&wish));
         }
     }
     out.push(DeviceFunction { name: name.clone(), body: body.clone(), names, records, called_at: at });

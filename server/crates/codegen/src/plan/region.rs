@@ -85,6 +85,7 @@ pub fn plan_region<'a>(
     for (nest, id) in nests.iter().zip(&region.nests) {
         b.fits(region, nest, input.facts.loops[*id].term);
     }
+    b.fits_methods(region, &nests);
     let outer = b.outer(region, &nests);
     match outer {
         Some(outer) if b.reasons.is_empty() => {
@@ -241,7 +242,9 @@ impl<'a> Builder<'_, 'a> {
         }
         tests.extend(self.row_tests(&buffers, &positive));
         self.parts_back(&mut buffers, &positive, &mut tests);
+        self.all_are_there(region, &mut tests);
         let values = self.values(&[], &buffers, &mut tests, (&[], &[]), &support);
+        self.spoken(&values, &[]);
         let pointers: Vec<SymbolId> =
             region.exchanged.iter().filter(|e| !e.declared).map(|e| e.symbol).collect();
         let all = &region.statements;
@@ -315,6 +318,10 @@ impl<'a> Builder<'_, 'a> {
             // lengths of rows are the nests' matter
             b.strides.iter_mut().for_each(|s| *s = StrideSource::Const(1));
         }
+        if self.is_managed() {
+            // all of each can be copied, whether or not all is used
+            return self.whole_arrays(buffers);
+        }
         self.growing(region, positive, buffers);
         self.ask(region, buffers);
     }
@@ -387,7 +394,8 @@ impl Plan<'_> {
                 b.extent = theirs.and_then(|o| o.extent.clone());
                 continue;
             }
-            b.part = b.extent.clone().filter(|_| is_tested(b.symbol));
+            let is_managed = self.body.semantics.checked_bounds;
+            b.part = b.extent.clone().filter(|_| is_tested(b.symbol) && !is_managed);
             if let Some(theirs) = theirs.filter(|o| o.constant_first().is_some()) {
                 b.extent.clone_from(&theirs.extent);
             }

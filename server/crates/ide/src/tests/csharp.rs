@@ -134,12 +134,16 @@ fn one_loop_in_c_and_in_csharp_gives_the_same_facts() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Titles of offloads that are offered where the loop stands, and what is said there.
 fn offered(text: &str) -> (Vec<String>, Vec<String>) {
     let doc = open_csharp(text);
     let findings = full(&doc);
-    let actions = crate::actions(&crate::Ask::thorough(&doc), &findings, super::everywhere(&doc));
-    let titles = actions.into_iter().filter(|a| a.kind == crate::ActionKind::Offload).map(|a| a.title);
-    (titles.collect(), findings.diagnostics.iter().map(|d| d.message.to_string()).collect())
+    let at = text.find("for").expect("a loop");
+    let here = base::Span::new(at, at);
+    let all = crate::actions(&crate::Ask::thorough(&doc), &findings, here).into_iter();
+    let offered = all.filter(|a| a.kind == crate::ActionKind::Offload && a.disabled.is_none());
+    let said = findings.diagnostics.iter().map(|d| d.message.to_string());
+    (offered.map(|a| a.title).collect(), said.collect())
 }
 
 /// A kernel is offered, and promised, where there is one; else it is said what stands against it.
@@ -148,7 +152,7 @@ fn kernels_are_offered_where_they_are_made() {
     let (titles, said) = offered(
         "class A {\n    static void F(float[] a) {\n        for (int i = 0; i < a.Length; i++) a[i] = 1;\n    }\n}\n",
     );
-    assert!(titles.iter().any(|t| t.contains("Offload")), "{titles:?}");
+    assert!(titles.iter().any(|t| t.contains("Offload to GPU")), "{titles:?}");
     assert!(said.iter().any(|m| m.contains("Can run on the GPU")), "{said:?}");
     let (titles, said) = offered(
         "class A {\n    static void F(int[] a) {\n        for (int i = 0; i < a.Length; i++) a[i] = checked(a[i] * 3);\n    }\n}\n",

@@ -18,7 +18,8 @@ mod terms;
 mod threads;
 
 use analysis::{
-    Cells, ConditionKind, LoopId, MetBy, NotCounted, Obstacle, ObstacleKind, Reduction, ReductionOp, Verdict,
+    Cells, Condition as Needed, ConditionKind, LoopId, MetBy, NotCounted, Obstacle, ObstacleKind, Reduction,
+    ReductionOp, Verdict,
 };
 use rustc_hash::FxHashSet;
 
@@ -83,9 +84,13 @@ pub(crate) fn parallel(view: &FunctionView, id: LoopId) -> String {
     };
     let checked = conditions_met(view, id, MetBy::RunTimeCheck);
     if !checked.is_empty() {
+        let when = match l.conditions.iter().any(Needed::is_seen_while_it_runs) {
+            true => "checks, before the kernel or while it runs on copies,",
+            false => "first checks",
+        };
         text.push_str(&match offer {
             true => format!(
-                " The generated code first checks that {}, and else runs this loop as it is.",
+                " The generated code {when} that {}, and else runs this loop as it is.",
                 list(&checked)
             ),
             false => format!(" This holds where {}.", list(&checked)),

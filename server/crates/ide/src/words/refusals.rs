@@ -162,6 +162,10 @@ fn host_form(view: &FunctionView, form: &HostForm, text: &str, line: u32) -> Str
         HostForm::Target => {
             format!("programs in C# call CUDA's driver alone so far, and kernels are written for {}", view.doc.options().target.row().title)
         }
+        HostForm::Steps => format!(
+            "{text} on line {line} stands between kernels that share their arrays, and is not written as a statement of the \
+             method that runs them so far"
+        ),
         HostForm::Endless => format!(
             "{text} on line {line} runs in a kernel that looks at what may throw, and might not end where something does"
         ),
@@ -219,6 +223,7 @@ pub(crate) fn refusal_label(view: &FunctionView, reason: &Reason) -> String {
         RefusalKind::Host(HostForm::Checked) => plain("checked"),
         RefusalKind::Host(HostForm::Endless) => plain("loop inside"),
         RefusalKind::Host(HostForm::Target) => plain("target"),
+        RefusalKind::Host(HostForm::Steps) => plain("between kernels"),
     }
 }
 

@@ -79,6 +79,7 @@ impl<'t> Source for Trees<'_, 't> {
                 None => return no_text(w, n),
             },
             Op::Int(v) => v.to_string(),
+            Op::AddrOf if n.args.len() == 1 => format!("ref {}", expression(w, &n.args[0], POSTFIX)?),
             // a reference is gone through where it is used
             Op::Deref if n.args.len() == 1 => {
                 return Ok(Some((expression(w, &n.args[0], POSTFIX)?, POSTFIX)))

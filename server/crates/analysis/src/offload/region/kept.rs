@@ -8,6 +8,7 @@ use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 use super::{memory, trouble, Found, Life, Use, Walk};
 use crate::flow::counted_loop::has_jump;
 use crate::flow::liveness;
+use crate::offload::whole;
 use crate::{Buffer, Exchanged, Expr, Holders, RegionArray, RegionScalar, RegionTroubleKind, Surely};
 
 impl<'a> Walk<'a> {
@@ -144,7 +145,11 @@ impl<'a> Walk<'a> {
                 (true, _) if whole => None,
                 // nothing is surely used under this name, and what is used is fetched
                 (true, _) if is_exchanged => self.no_part(),
-                (true, _) => return trouble(RegionTroubleKind::Part(s), statements[0]),
+                // an array that knows its lengths can be copied as a whole
+                (true, _) => match whole::extent(body, s, first.buffer.rank()) {
+                    Some(all) => Some(all),
+                    None => return trouble(RegionTroubleKind::Part(s), statements[0]),
+                },
                 (false, parts) => Some(together(parts, &mut new)),
             };
             let written_part = match &extent {

@@ -60,7 +60,6 @@ internal static class WarpwrightCuda
             {
                 Marshal.FreeHGlobal(values);
             }
-            Check("cuCtxSynchronize", Driver.cuCtxSynchronize());
         }
 
         private IntPtr Function()
@@ -162,6 +161,14 @@ internal static class WarpwrightCuda
             Check("cuMemcpyDtoH", Driver.cuMemcpyDtoH(pinned.Place, from, Size(bytes)));
     }
 
+    /// <summary>Whether a word on the device is set.</summary>
+    internal static bool IsSet(ulong place)
+    {
+        var word = new int[1];
+        CopyOut(word, 0, place, sizeof(int));
+        return word[0] != 0;
+    }
+
     /// <summary>An array with the same lengths, for what is not to be put in place yet.</summary>
     internal static T Like<T>(T array) where T : class
     {
@@ -199,6 +206,9 @@ internal static class WarpwrightCuda
 
         internal Pinned(Array array, long first, long bytes)
         {
+            for (int d = 0; d < array.Rank; d++)
+                if (array.GetLowerBound(d) != 0)
+                    throw new Error("an array that does not begin at 0", 1);
             int size = ElementSize(array);
             long before = first * size;
             if (first < 0 || bytes < 0 || before + bytes > array.LongLength * size)
@@ -227,16 +237,9 @@ internal static class WarpwrightCuda
         {
             foreach (string name in names)
             {
-                try
-                {
-                    IntPtr found = IsWindows ? LoadLibrary(name) : dlopen(name, 2);
-                    if (found != IntPtr.Zero)
-                        return found;
-                }
-                catch (DllNotFoundException)
-                {
-                    return IntPtr.Zero;
-                }
+                IntPtr found = IsWindows ? LoadLibrary(name) : dlopen(name, 2);
+                if (found != IntPtr.Zero)
+                    return found;
             }
             return IntPtr.Zero;
         }
@@ -273,7 +276,6 @@ internal static class WarpwrightCuda
         internal delegate int PrimaryCtxRetain(out IntPtr context, int device);
         internal delegate int CtxPush(IntPtr context);
         internal delegate int CtxPop(out IntPtr context);
-        internal delegate int Nothing();
         internal delegate int MemAlloc(out ulong place, UIntPtr bytes);
         internal delegate int MemFree(ulong place);
         internal delegate int CopyToDevice(ulong to, IntPtr from, UIntPtr bytes);
@@ -286,7 +288,6 @@ internal static class WarpwrightCuda
 
         internal static readonly CtxPush cuCtxPushCurrent;
         internal static readonly CtxPop cuCtxPopCurrent;
-        internal static readonly Nothing cuCtxSynchronize;
         internal static readonly MemAlloc cuMemAlloc;
         internal static readonly MemFree cuMemFree;
         internal static readonly CopyToDevice cuMemcpyHtoD;
@@ -311,7 +312,6 @@ internal static class WarpwrightCuda
                     : new[] { "libcuda.so.1", "libcuda.so" });
                 cuCtxPushCurrent = Library.Find<CtxPush>(driver, "cuCtxPushCurrent_v2");
                 cuCtxPopCurrent = Library.Find<CtxPop>(driver, "cuCtxPopCurrent_v2");
-                cuCtxSynchronize = Library.Find<Nothing>(driver, "cuCtxSynchronize");
                 cuMemAlloc = Library.Find<MemAlloc>(driver, "cuMemAlloc_v2");
                 cuMemFree = Library.Find<MemFree>(driver, "cuMemFree_v2");
                 cuMemcpyHtoD = Library.Find<CopyToDevice>(driver, "cuMemcpyHtoD_v2");
@@ -333,6 +333,11 @@ internal static class WarpwrightCuda
             catch (Error error)
             {
                 Failure = error;
+            }
+            catch (Exception)
+            {
+                // nothing here loads libraries
+                Failure = new Error("the driver's library", 999);
             }
         }
     }
@@ -367,7 +372,7 @@ internal static class WarpwrightCuda
                 destroy = Library.Find<DestroyProgram>(nvrtc, "nvrtcDestroyProgram");
                 IsThere = true;
             }
-            catch (Error)
+            catch (Exception)
             {
                 IsThere = false;
             }
@@ -395,7 +400,9 @@ internal static class WarpwrightCuda
                 Check("nvrtcCompileProgram", compile(program, options.Length, options));
                 UIntPtr length;
                 Check("nvrtcGetPTXSize", size(program, out length));
-                var ptx = new byte[checked((int)length.ToUInt64() + 1)];
+                if (length.ToUInt64() >= int.MaxValue)
+                    throw new Error("the size of PTX", 1);
+                var ptx = new byte[(int)length.ToUInt64() + 1];
                 Check("nvrtcGetPTX", text(program, ptx));
                 return ptx;
             }

@@ -5,7 +5,7 @@ use analysis::Param;
 use base::Span;
 use term::{BinOp, RecordId, TypeId, TypeKind};
 
-use super::given::StandIn;
+use super::stand_in::StandIn;
 use super::{of_type, Host};
 use crate::device::host_expr::{
     distance_text, kind_of, parameter_text, place_text, symbol_text, within, Named, Scope,

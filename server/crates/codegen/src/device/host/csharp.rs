@@ -28,6 +28,10 @@ impl Givens<'_> {
     /// The length of an array, which the function is given itself, if the variable is one.
     pub(super) fn length(&mut self, s: SymbolId) -> Option<Term> {
         let plan = self.plan;
+        if self.steps.is_some() {
+            // the steps have it
+            return None;
+        }
         let (array, dimension) = length_of(plan.body, s).filter(|_| self.is_csharp())?;
         let rank = plan.body.said.lengths.iter().filter(|l| l.array == array).count();
         let name = match plan.buffers.iter().find(|b| b.symbol == array) {
@@ -47,6 +51,10 @@ impl Givens<'_> {
     /// An array as C# has it.
     pub(super) fn managed_array(&mut self, b: &BufferPlan) -> String {
         let k = self.plan.buffers.iter().position(|o| o.symbol == b.symbol).unwrap_or_default();
+        if self.steps.is_some() {
+            let name = self.caller.name(b.symbol);
+            return self.add(Key::Array(k), &name_part(&name), ["ulong", "ulong"], name, false);
+        }
         let (name, ty) = (self.c.name(b.symbol), self.managed_type(b));
         self.add(Key::Array(k), &name_part(&name), [&ty, &ty], name, false)
     }
@@ -91,6 +99,9 @@ impl Host<'_> {
     /// That there are the arrays, before anything is asked of them.
     pub(super) fn no_nulls(&mut self) -> Vec<Term> {
         let mut out = Vec::new();
+        if self.steps.is_some() {
+            return out;
+        }
         for t in &self.plan.tests {
             let TestKind::NotNull(s) = t.kind else { continue };
             let Some(l) = self.plan.body.said.lengths.iter().find(|l| l.array == s) else { continue };
@@ -120,6 +131,14 @@ impl Host<'_> {
     pub(super) fn managed_arrays(&mut self) -> Vec<Term> {
         let (plan, kernel) = (self.plan, self.kernel);
         let mut out = Vec::new();
+        if let Some(steps) = self.steps {
+            // all is there
+            if kernel.checked.is_any() {
+                steps.looks.set(true);
+                self.given.handed(&kernel.checked.device_name, "ulong", &steps.outer.fault_place());
+            }
+            return out;
+        }
         for b in plan.device_buffers() {
             let way = match (b.copy_in, b.written) {
                 (true, true) => "inout",

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use analysis::Param;
 use term::{Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
+use super::stand_in::StandIn;
 use crate::device::expr::{int_name, Dialect, Exprs};
 use crate::device::host_expr::{
     distance_text, element_name, parameter_text, pointer_text, symbol_text, term_text, Named,
@@ -25,31 +26,6 @@ pub(crate) struct Given {
     pub(crate) value: String,
     /// Whether the program evaluates it only where the loop runs.
     late: bool,
-}
-
-/// A result's place that has no address in C (`register`, a bit-field): a variable stands for it during the call.
-pub(crate) struct StandIn {
-    /// `double`
-    ty: String,
-    pub(crate) name: String,
-    pub(crate) place: String,
-    /// What is then put there.
-    pub(crate) value: String,
-    /// Whether what it held before counts.
-    is_read: bool,
-}
-
-impl StandIn {
-    /// `double sum_on_gpu = sum;`
-    /// `otherwise`: what it begins with where nothing is read.
-    pub(crate) fn declaration(&self, otherwise: Option<Term>) -> Term {
-        let begins = if self.is_read { Some(Term::name(&self.place)) } else { otherwise };
-        Term::declared(&self.name, &self.ty, begins)
-    }
-    /// `sum = sum_on_gpu;`
-    pub(crate) fn put_back(&self) -> Term {
-        Term::name(&self.place).assign(Term::name(&self.value))
-    }
 }
 
 /// A number that only the user's file can compute, handed on to where it is used.
@@ -74,6 +50,8 @@ pub(crate) struct Steps<'p> {
     pub(crate) growing: Vec<SymbolId>,
     /// Memory on the device that kernels leave results in, taken once for all rounds.
     pub(crate) rooms: std::cell::RefCell<Vec<Room>>,
+    /// Whether some kernel looks at what may throw.
+    pub(crate) looks: std::cell::Cell<bool>,
 }
 
 /// Memory on the device for what blocks leave.
@@ -135,9 +113,9 @@ pub(crate) struct Givens<'p> {
     /// As the user's file writes it.
     pub(super) c: Exprs<'p>,
     /// As the caller writes it.
-    caller: Exprs<'p>,
+    pub(super) caller: Exprs<'p>,
     /// The caller, if it is not the user's file.
-    steps: Option<&'p Steps<'p>>,
+    pub(super) steps: Option<&'p Steps<'p>>,
     cpp: Exprs<'p>,
     pub(crate) all: Vec<Given>,
     pub(crate) stand_ins: Vec<StandIn>,
@@ -172,7 +150,11 @@ impl<'p> Givens<'p> {
         }
         let c = Exprs { plan, kernel, dialect: Dialect::of_host(plan) };
         let caller = match steps.and_then(|s| s.outer.kernels.first()) {
-            Some(of_names) => Exprs { plan, kernel: of_names, dialect: Dialect::Device },
+            Some(of_names) => {
+                let is_method = plan.host() == HostSide::Method;
+                let dialect = if is_method { Dialect::Steps } else { Dialect::Device };
+                Exprs { plan, kernel: of_names, dialect }
+            }
             None => c,
         };
         Givens {

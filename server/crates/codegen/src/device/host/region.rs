@@ -19,7 +19,7 @@ use crate::device::stmt::Stmts;
 use crate::device::wrapped;
 use crate::lines::Lines;
 use crate::plan::{has_word, BufferPlan, Kernel, RegionPlan};
-use crate::HostPages;
+use crate::{HostPages, HostSide};
 
 /// The host's side of a region before pages write it.
 struct Prepared<'p> {
@@ -41,8 +41,8 @@ fn prepared<'p>(plan: &'p RegionPlan<'_>) -> Option<Prepared<'p>> {
     let names = outer.kernels.first()?;
     let growing = outer.buffers.iter().filter(|b| b.part.is_some()).map(|b| b.symbol).collect();
     let exchanged = plan.region.exchanged.iter().map(|e| e.symbol).collect();
-    let (fixed, rooms) = Default::default();
-    let given_on = Steps { outer, fixed, exchanged, growing, rooms };
+    let (fixed, rooms, looks) = Default::default();
+    let given_on = Steps { outer, fixed, exchanged, growing, rooms, looks };
     let mut whole = Host::new(outer, names, None, &outer.name);
     let (mut launches, mut lines) = (Vec::new(), Vec::new());
     for nest in &plan.nests {
@@ -58,7 +58,10 @@ fn prepared<'p>(plan: &'p RegionPlan<'_>) -> Option<Prepared<'p>> {
             lines.push((t, String::new()));
         }
     }
-    let steps = StepsText::of(plan, names, &given_on, &lines, &whole);
+    let steps = match outer.host() {
+        HostSide::Function => StepsText::of(plan, names, &given_on, &lines, &whole),
+        HostSide::Method => StepsText::of_method(plan, names, &given_on, &lines),
+    };
     let call = whole.region_call(plan.region, &steps, &given_on);
     Some(Prepared { whole, launches, steps, call })
 }
@@ -71,6 +74,10 @@ pub(crate) fn text(
 ) -> Result<Option<HostText>, String> {
     let outer = &plan.outer;
     let Some(Prepared { mut whole, launches, steps, call }) = prepared(plan) else { return Ok(None) };
+    if outer.host() == HostSide::Method {
+        let text = whole.region_methods(launches, (&steps.text, call), (&about(plan), file_name), pages);
+        return text.map(Some);
+    }
     let mut own = Vec::new();
     let name = super::function_name(outer);
     let body = vec![Term::head("_InitCuda", Vec::new()), call];
@@ -144,20 +151,19 @@ impl Host<'_> {
         let name = format!("{}_launch", self.plan.name);
         let call = self.kernel_call();
         let start = Term::head("_InitCudaKernel", vec![Term::name(&self.kernel.name)]);
+        let (no, ty, modifier) = match self.plan.host() {
+            HostSide::Function => ("0", "int", &["static"][..]),
+            HostSide::Method => ("false", "bool", &["private", "static"][..]),
+        };
+        let answer = if no == "0" { "0" } else { "False" };
         let line = self.plan.site.line;
         let is_loop =
             self.kernel.dims.first().is_some_and(|d| self.plan.body.origin(d.term) == Origin::Source);
         let what = if is_loop { "The loop on" } else { "A part of" };
-        out.push(Term::comment(&format!("{what} line {line}. 0: it cannot run so.")));
-        out.push(Term::function(
-            &["static"],
-            "int",
-            &name,
-            of_type(&self.given.all, |g| &g.ty),
-            vec![start, call],
-        ));
+        out.push(Term::comment(&format!("{what} line {line}. {answer}: it cannot run so.")));
+        out.push(Term::function(modifier, ty, &name, of_type(&self.given.all, |g| &g.ty), vec![start, call]));
         let values: Vec<String> = self.given.all.iter().map(|g| g.value.clone()).collect();
-        format!("if (!{name}({}))\n    return 0;", wrapped(&values, 24 + name.len(), "        "))
+        format!("if (!{name}({}))\n    return {no};", wrapped(&values, 24 + name.len(), "        "))
     }
 
     /// The call of the steps with all that must hold before it and what becomes of what they leave:
@@ -176,7 +182,8 @@ impl Host<'_> {
         for b in plan.buffers.iter().filter(|b| !b.own) {
             self.given.array(b);
         }
-        let mut tests: Vec<Term> = self.limits().into_iter().collect();
+        let mut tests = self.no_nulls();
+        tests.extend(self.limits());
         for s in &region.sure {
             tests.extend(self.sure(s).map(|holds| test(holds, "it runs")));
         }
@@ -192,7 +199,8 @@ impl Host<'_> {
                 (true, begins) => {
                     let (local, ty) = (format!("{}{}", plan.prefix, s.name), Term::Name(s.ty.clone()));
                     let at = Term::Name(self.given.at(s.symbol)).deref();
-                    let value = begins.then(|| at.clone());
+                    let is_method = plan.host() == HostSide::Method;
+                    let value = begins.then(|| at.clone()).or(is_method.then_some(Term::name("default")));
                     let parts = [Term::name(&local), ty].into_iter().chain(value);
                     tests.push(Term::head("_Let", parts.collect()));
                     given.push(Term::head("AddressOf", vec![Term::name(&local)]));
@@ -219,6 +227,11 @@ impl Host<'_> {
         }
         given.extend(self.is_any_asked().then(|| Term::Name(self.there_name())));
         let mut arrays = self.arrays();
+        if given_on.looks.get() {
+            let names = [plan.fault_name(), plan.fault_place()];
+            given.push(Term::name(&names[1]));
+            arrays.push(Term::head("_Fault", names.iter().map(|n| Term::name(n)).collect()));
+        }
         for room in given_on.rooms.borrow().iter() {
             let size = Term::head("SizeOfType", vec![Term::name(&room.ty)]);
             let bytes = match &room.size {
@@ -330,23 +343,23 @@ impl Host<'_> {
 }
 
 /// A variable of the region that the steps name.
-struct StepsScalar {
-    symbol: SymbolId,
-    begins: bool,
-    kept: bool,
-    ty: String,
-    name: String,
+pub(super) struct StepsScalar {
+    pub(super) symbol: SymbolId,
+    pub(super) begins: bool,
+    pub(super) kept: bool,
+    pub(super) ty: String,
+    pub(super) name: String,
 }
 
 /// The function that runs the host's statements.
-struct StepsText {
-    name: String,
-    text: String,
-    scalars: Vec<StepsScalar>,
+pub(super) struct StepsText {
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) scalars: Vec<StepsScalar>,
     /// What arrays are called.
-    arrays: Vec<(SymbolId, String)>,
+    pub(super) arrays: Vec<(SymbolId, String)>,
     /// Whether it calls functions of the library.
-    computes: bool,
+    pub(super) computes: bool,
 }
 
 impl StepsText {
