@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use serde_json::Value;
-use support::server;
+use serde_json::{json, Value};
+use support::{apply, full_caps, server, Client};
 use tempfile::TempDir;
 
 /// What mono's compiler, about C# 7, does not take: written all the same, and not run here.
@@ -371,6 +371,36 @@ static class Program
         let most = u64::from(freed.is_some() && ran.counts["left"]["allocations"] == 1);
         assert!(ran.counts["left"]["allocations"].as_u64() <= Some(most), "call {k}: {}", ran.counts);
     }
+}
+
+/// The action in the editor: the call in the document, the method and the binding in new files; a binding that is there is left.
+#[test]
+fn the_action_creates_the_files() {
+    let here = Here::new();
+    let (text, uri) = (
+        std::fs::read_to_string(root().join("fixtures/csharp/sums.cs")).expect("a fixture"),
+        |name: &str| format!("file://{}", here.path(name).display()),
+    );
+    let mut client = Client::start(&full_caps());
+    let document = uri("sums.cs");
+    client.open_as(&document, "csharp", &text);
+    client.diagnostics(&document, 1);
+    let actions = client.actions(&document, 6, 9);
+    let is_offload = |a: &&Value| a["title"].as_str().is_some_and(|t| t.starts_with("Offload to GPU"));
+    let offload = actions.iter().find(is_offload).unwrap_or_else(|| panic!("{actions:#?}"));
+    let resolved = client.request("codeAction/resolve", offload.clone());
+    let mut texts = std::collections::HashMap::from([(document.clone(), text.clone())]);
+    apply(&resolved["edit"], &mut texts);
+    assert!(texts[&document].contains("if (!Warpwright.SumsDotIOnGpu(a, b, ref s))"), "{}", texts[&document]);
+    assert!(texts[&uri("SumsDotIOnGpu.cs")].contains("internal static bool SumsDotIOnGpu("));
+    assert_eq!(resolved["edit"]["changeAnnotations"], json!(null), "one loop is not asked about");
+    // the binding of another offload is there
+    std::fs::write(here.path("WarpwrightCuda.cs"), &texts[&uri("WarpwrightCuda.cs")]).expect("written");
+    let again = client.request("codeAction/resolve", offload.clone());
+    let mut texts = std::collections::HashMap::from([(document.clone(), text)]);
+    apply(&again["edit"], &mut texts);
+    assert_eq!(texts.len(), 2, "{:?}", texts.keys());
+    assert_eq!(client.finish(), Some(0));
 }
 
 /// What was offloaded is not offered again, and is told from other loops.

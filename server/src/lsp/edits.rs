@@ -60,7 +60,8 @@ const ANNOTATION: &str = "offload";
 pub fn plan(edit: &ide::WorkspaceEdit, view: &View, caps: &Caps) -> Result<Plan, String> {
     let of = Of { uri: &view.uri, version: Some(view.version), text: &view.text };
     let mut out = plan_of(edit, of, caps, &[])?;
-    if edit.create.len() > 1 || !edit.left_out.is_empty() {
+    let own = edit.create.iter().filter(|f| !f.is_shared).count();
+    if own > 1 || !edit.left_out.is_empty() {
         out.look_at = annotation("Offload to the GPU", &edit.left_out, caps);
     }
     Ok(out)

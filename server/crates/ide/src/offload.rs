@@ -373,8 +373,16 @@ impl<'a> Work<'a> {
             self.outputs.iter().map(|o| o.kernel_text.clone().unwrap_or(o.kernel_file.text.clone()));
         let kernel_texts = kernels.collect();
         let is_bound = self.outputs.iter().any(|o| o.kernel_text.is_some());
-        let binding = is_bound.then(codegen::csharp_binding).map(|f| NewFile { name: f.name, text: f.text });
-        let file = |o: codegen::Output| NewFile { name: o.kernel_file.name, text: o.kernel_file.text };
+        let binding = is_bound.then(codegen::csharp_binding).map(|f| NewFile {
+            name: f.name,
+            text: f.text,
+            is_shared: true,
+        });
+        let file = |o: codegen::Output| NewFile {
+            name: o.kernel_file.name,
+            text: o.kernel_file.text,
+            is_shared: false,
+        };
         Ok(Offloaded {
             host: text.to_string(),
             kernel_texts,

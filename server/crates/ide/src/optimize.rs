@@ -91,6 +91,9 @@ pub(crate) fn optimized(
     if plan.target.name != Target::default().name() {
         return Err(format!("The pages that optimise kernels write CUDA, and not {}.", plan.target.title));
     }
+    if plan.host() == codegen::HostSide::Method {
+        return Err(format!("Pages optimise kernels of programs in C alone so far. {PLAIN}"));
+    }
     let mut best: Option<(codegen::Output, Climbed)> = None;
     let mut missing = String::new();
     for block in BLOCKS {

@@ -196,7 +196,11 @@ fn attempt(
     let heads: Vec<String> = done.files.iter().map(|f| head(doc, system, f)).collect();
     let explained = done.files.iter().map(|f| explanation(doc, &done, f));
     let create = done.files.iter().zip(&heads);
-    let create = create.map(|(f, head)| NewFile { name: f.name.clone(), text: format!("{head}{}", f.text) });
+    let create = create.map(|(f, head)| NewFile {
+        name: f.name.clone(),
+        text: format!("{head}{}", f.text),
+        is_shared: false,
+    });
     Ok(RulesApplied {
         title,
         explanations: heads.iter().cloned().zip(explained).collect(),

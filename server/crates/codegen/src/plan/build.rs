@@ -12,8 +12,8 @@ use super::names::{free_prefix, Namer};
 use super::refuse::{Reason, Refusal, RefusalKind};
 use super::support::{deepest, Support, MAX_DEPTH};
 use super::{
-    AtomicKind, AtomicPlan, BufferPlan, DeviceFunction, Dim, FunctionTrouble, InductionPlan, Input, Kernel,
-    KeyedPlan, Note, Plan, ReductionPlan, Scalar, Site, BLOCK_THREADS,
+    AtomicKind, AtomicPlan, BufferPlan, DeviceFunction, Dim, FunctionTrouble, HostForm, InductionPlan, Input,
+    Kernel, KeyedPlan, Note, Plan, ReductionPlan, Scalar, Site, BLOCK_THREADS,
 };
 
 /// Decides everything about the offload, or refuses with all reasons found.
@@ -26,7 +26,10 @@ pub fn plan<'a>(input: &Input<'a>) -> Result<Plan<'a>, Refusal> {
     };
     let target = first.term;
     let is_known = body.semantics == Semantics::C || body.semantics == Semantics::CSHARP;
-    if !is_known || !body.is_uniform() {
+    if let Some(said) = body.walk(target).find(|&t| body.says_of_overflow(t)) {
+        return one(RefusalKind::Host(HostForm::Checked), said);
+    }
+    if !is_known {
         return one(RefusalKind::Semantics, target);
     }
     if body.origin(target) == Origin::Macro || input.text.get(body.span(target).range()).is_none() {

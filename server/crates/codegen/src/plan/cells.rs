@@ -38,7 +38,8 @@ impl<'a> Builder<'_, 'a> {
             && declared
                 .is_some_and(|s| matches!(body.types.kind(body.symbols[s].ty), TypeKind::Array { .. }))
             && body.args(r.place).get(1).is_some_and(|&i| *body.op(i) == Op::Int(0));
-        let reached = member || is_whole || r.updates.iter().any(|&u| self.every_iteration(u));
+        let own = self.is_managed() && self.is_own_field(r.place);
+        let reached = member || own || is_whole || r.updates.iter().any(|&u| self.every_iteration(u));
         // What a called function accumulates has no name here.
         let named = matches!(body.op(r.place), Op::Index | Op::Deref | Op::Member { .. });
         if !fixed || !reached || !named {

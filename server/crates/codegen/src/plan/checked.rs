@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{ConditionKind, Expr, Param, Region};
-use term::{BinOp, Body, IntKind, Op, SymbolId, TermId, TypeKind};
+use term::{BinOp, Body, IntKind, Op, Origin, SymbolId, TermId, TypeKind};
 
 use super::build::Builder;
 use super::support::Support;
@@ -280,6 +280,16 @@ impl<'a> Builder<'_, 'a> {
         out
     }
 
+    /// Whether it is a field of the object whose method it is: always there, and named by the text.
+    pub(super) fn is_own_field(&self, place: TermId) -> bool {
+        let body = self.body;
+        let of = body.args(place).first().and_then(|&t| body.as_symbol(t));
+        let is_member = matches!(body.op(place), Op::Member { arrow: true, .. });
+        let is_object =
+            |s: SymbolId| body.said.never_null.contains(&s) && body.said.lengths.iter().all(|l| l.array != s);
+        is_member && body.origin(place) == Origin::Source && of.is_some_and(is_object)
+    }
+
     /// Refuses what the host's side has no form for, and leaves out tests that mean nothing there.
     pub(super) fn host_forms(
         &mut self,
@@ -300,8 +310,17 @@ impl<'a> Builder<'_, 'a> {
         if self.input.target.title != gpu::CUDA.title {
             self.refuse(RefusalKind::Host(HostForm::Target), target);
         }
-        // no variable lies in an array
-        tests.retain(|t| !matches!(t.kind, TestKind::Outside { .. }));
+        // no variable and no field lies in an array, and two names of fields are two fields
+        let is_apart = |t: &TestKind| {
+            matches!(
+                t,
+                TestKind::Outside { .. }
+                    | TestKind::CellInBuffer { .. }
+                    | TestKind::CellInCell { .. }
+                    | TestKind::CellInVariable { .. }
+            )
+        };
+        tests.retain(|t| !is_apart(&t.kind));
         let number = |ty| match body.types.kind(ty) {
             TypeKind::Int(k) => *k != IntKind::Bool,
             TypeKind::Float(_) => true,
@@ -318,15 +337,15 @@ impl<'a> Builder<'_, 'a> {
                 self.refuse(RefusalKind::Host(HostForm::Element(b.symbol)), target);
             }
         }
-        if let Some(r) = reductions.iter().find(|r| r.cell) {
+        let is_field = |r: &ReductionPlan| self.is_own_field(r.place);
+        if let Some(r) = reductions.iter().find(|r| r.cell && !is_field(r)) {
             self.refuse(RefusalKind::ReductionCell, r.place);
         }
-        let results = reductions.iter().map(|r| r.symbol);
-        let chosen = keyed.iter().flat_map(|k| &k.variables).map(|v| v.symbol);
-        for s in results.chain(chosen) {
-            let kind = body.types.as_int(body.symbols[s].ty);
+        let results = reductions.iter().map(|r| (r.symbol, r.ty));
+        let chosen = keyed.iter().flat_map(|k| &k.variables).map(|v| (v.symbol, v.ty));
+        for (s, ty) in results.chain(chosen) {
             // `char` is told apart from `ushort` by the compiler
-            if kind == Some(IntKind::UShort) || !number(body.symbols[s].ty) {
+            if body.types.as_int(ty) == Some(IntKind::UShort) || !number(ty) {
                 self.refuse(RefusalKind::Host(HostForm::Element(s)), target);
             }
         }
@@ -365,7 +384,7 @@ impl<'a> Builder<'_, 'a> {
                 body.op(t),
                 Op::Call | Op::Index | Op::Deref | Op::Member { .. } | Op::AddrOf | Op::Arithmetic(_)
             );
-            if converts || !known {
+            if converts || !known || body.says_of_overflow(t) {
                 self.refuse(RefusalKind::Host(HostForm::Steps), t);
             }
             open.extend(body.args(t));

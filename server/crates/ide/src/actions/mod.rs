@@ -82,6 +82,8 @@ pub struct NewFile {
     /// File name without folders.
     pub name: String,
     pub text: String,
+    /// Whether it is one for the whole project, whatever is offloaded in it.
+    pub is_shared: bool,
 }
 
 /// Edits of one existing file.

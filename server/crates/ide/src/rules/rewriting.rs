@@ -118,7 +118,9 @@ impl By<'_> {
             return Err(NotDone { reasons, ..not_done(NoResult::Wrong, because) });
         }
         let files = applications.iter().flat_map(|(_, a)| &a.files);
-        let files = files.map(|f| NewFile { name: f.name.to_string(), text: f.text.clone() }).collect();
+        let files = files
+            .map(|f| NewFile { name: f.name.to_string(), text: f.text.clone(), is_shared: false })
+            .collect();
         Ok(Done { edits, text, files, applications, left, reasons, recognized })
     }
 

@@ -157,6 +157,9 @@ pub fn record(
 }
 
 fn one(ask: &Ask, findings: &Findings, unit: &Unit, given: &[(String, i128)]) -> Result<Recorded, String> {
+    if !ask.doc.language().interpreted {
+        return Err(format!("Host text in {} is not recorded yet.", ask.doc.language().title));
+    }
     let done = offloaded(ask, findings, unit)?;
     let stale = || "The loop is not there any more.".to_owned();
     let view = findings.view(ask, unit.first.item).ok_or_else(stale)?;

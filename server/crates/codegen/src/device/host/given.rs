@@ -363,9 +363,12 @@ impl<'p> Givens<'p> {
         let plan = self.plan;
         let Some(r) = self.c.kernel.reductions.get(k) else { return String::new() };
         let place = term_text(&self.c, r.place);
-        let wish = wish_of(&plan.body.symbols[r.symbol].name, "result");
+        let wish = match self.is_csharp() {
+            true => wish_of(&place, "result"),
+            false => wish_of(&plan.body.symbols[r.symbol].name, "result"),
+        };
         let late = leads_through_memory(plan.body, r.place);
-        let has_address = !is_bit_field(plan.body, r.place);
+        let has_address = !is_bit_field(plan.body, r.place) && !self.is_csharp();
         self.pointer(Key::Cell(k), &wish, r.ty, (place, has_address), [true, late])
     }
 
