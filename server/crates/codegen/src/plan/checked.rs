@@ -391,7 +391,8 @@ impl<'a> Builder<'_, 'a> {
         }
         for s in &region.scalars {
             let named = is_spoken(&body.symbols[s.symbol].name) || length_of(body, s.symbol).is_some();
-            if !named || s.kept && length_of(body, s.symbol).is_some() {
+            let is_length = length_of(body, s.symbol).is_some();
+            if !named || is_length && (s.kept || s.set) {
                 self.refuse(RefusalKind::Host(HostForm::Steps), self.target);
             }
         }
