@@ -150,7 +150,7 @@ fn offered(text: &str) -> (Vec<String>, Vec<String>) {
 #[test]
 fn kernels_are_offered_where_they_are_made() {
     let (titles, said) = offered(
-        "class A {\n    static void F(float[] a) {\n        for (int i = 0; i < a.Length; i++) a[i] = 1;\n    }\n}\n",
+        "class A {\n    static void F(int[] a, int[] b) {\n        for (int i = 0; i < a.Length; i++) a[i] = 100 / b[i];\n    }\n}\n",
     );
     assert!(titles.iter().any(|t| t.contains("Offload to GPU")), "{titles:?}");
     assert!(said.iter().any(|m| m.contains("Can run on the GPU")), "{said:?}");
