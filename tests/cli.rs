@@ -614,7 +614,7 @@ fn a_compiler_finds_the_headers_that_are_found_here() {
 #[test]
 fn loops_inside_of_one_without_a_kernel_are_verified() {
     let folder = Folder::new();
-    let text = "void f(int n, int m, double *restrict out, const double *in, const double *bias, const int *use) {\n    for (int i = 0; i < n; i++) {\n        double s = use[i] ? bias[i] : 0;\n        for (int j = 0; j < m; j++)\n            s += in[i * m + j];\n        out[i] = s;\n    }\n}\n";
+    let text = "void f(int n, int m, double *restrict out, const double *in, const double *bias, const double *use) {\n    for (int i = 0; i < n; i++) {\n        double s = 2 * use[i] + 1 > 3 ? bias[i] : 0;\n        for (int j = 0; j < m; j++)\n            s += in[i * m + j];\n        out[i] = s;\n    }\n}\n";
     folder.below("rows.c", text);
     let said = out(&folder.run(&["verify", "--on", "simulator", "rows.c"]));
     let lines: Vec<&str> = said.lines().collect();

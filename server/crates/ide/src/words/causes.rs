@@ -32,10 +32,11 @@ pub(super) fn is_counted_up(view: &FunctionView, t: TermId) -> bool {
     itself || body.as_symbol(t).is_none() && body.loops(body.root).any(|l| body.walk(l).any(moves))
 }
 
-/// Whether a place is written where it stands.
-pub(super) fn is_written(view: &FunctionView, place: TermId) -> bool {
+/// Whether a term belongs to a place that is written.
+pub(super) fn is_written(view: &FunctionView, t: TermId) -> bool {
     let body = view.body();
-    body.walk(body.root).any(|t| body.op(t).is_write() && body.args(t).first() == Some(&place))
+    let place = |w: TermId| body.args(w).first().copied().filter(|_| body.op(w).is_write());
+    body.walk(body.root).filter_map(place).any(|p| body.walk(p).any(|x| x == t))
 }
 
 /// Whether it is a variable that nothing read from memory is given to.
