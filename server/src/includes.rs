@@ -318,34 +318,6 @@ impl Disk {
         self.lock().read.entry((id, kind)).or_insert(header).clone()
     }
 
-    /// Whether a build description names a document: it is compiled by itself.
-    fn is_listed(&self, document: &Path) -> bool {
-        document.ancestors().skip(1).any(|folder| self.described(folder).lists(document))
-    }
-
-    /// What a document is read behind, if it can be meant as a part of others alone and one includes it.
-    fn part(&self, document: &Path) -> Option<Part> {
-        if let Some(known) = self.lock().parts.get(document) {
-            return known.clone();
-        }
-        let text = |path: &Path| match self.open_text(path) {
-            Some(text) => Some(text.to_string()),
-            None => read(path),
-        };
-        let is_part = text(document).is_some_and(|t| part::may_be_part(document, &t));
-        let place = if is_part { part::place(document, &text) } else { None };
-        let part = place.and_then(|place| {
-            let id = self.lock().id_of(&place.by)?;
-            let by = place.by.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let header = ide::Header::new(ide::HeaderId(id), by, false, place.before.clone());
-            let header = Arc::new(header.around(place.line, place.others));
-            let name = format!("{}:{}", place.by.display(), place.line).into();
-            Some(Part { place: Arc::new(place), name, header })
-        });
-        self.lock().parts.insert(document.to_owned(), part.clone());
-        part
-    }
-
     /// What may be headers below a project's folder.
     fn listed(&self, root: &Path) -> Arc<Listed> {
         let known = self.lock().listed.get(root).cloned();

@@ -153,6 +153,10 @@ impl Projects {
         given: &Given,
         cancel: &CancelToken,
     ) -> Option<Arc<ide::ProjectFile>> {
+        // what it defines its including files define
+        if self.disk.is_part(path) {
+            return None;
+        }
         let text = self.text(path)?;
         let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
         let options = self.disk.options(Some(path), language, given);

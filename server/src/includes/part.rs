@@ -5,8 +5,9 @@
 //! absent: the other places; what holds at the first need not hold there, so the place is told and nothing in the file is rewritten.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::{children, plain};
+use super::{absolute, children, plain, read, Disk, Part};
 use crate::limits::includes::{PART_BYTES, PART_FILES, PART_NESTED};
 
 /// Where a file is included.
@@ -134,6 +135,41 @@ fn closed(text: &str) -> String {
         _ => open,
     });
     format!("{text}{}", "\n#endif\n".repeat(open))
+}
+
+impl Disk {
+    /// Whether a build description names a document: it is compiled by itself.
+    pub(super) fn is_listed(&self, document: &Path) -> bool {
+        document.ancestors().skip(1).any(|folder| self.described(folder).lists(document))
+    }
+
+    /// Whether a file is read as a part of another that includes it.
+    pub fn is_part(&self, path: &Path) -> bool {
+        absolute(path).is_some_and(|p| !self.is_listed(&p) && self.part(&p).is_some())
+    }
+
+    /// What a document is read behind, if it can be meant as a part of others alone and one includes it.
+    pub(super) fn part(&self, document: &Path) -> Option<Part> {
+        if let Some(known) = self.lock().parts.get(document) {
+            return known.clone();
+        }
+        let text = |path: &Path| match self.open_text(path) {
+            Some(text) => Some(text.to_string()),
+            None => read(path),
+        };
+        let is_part = text(document).is_some_and(|t| may_be_part(document, &t));
+        let found = if is_part { place(document, &text) } else { None };
+        let part = found.and_then(|place| {
+            let id = self.lock().id_of(&place.by)?;
+            let by = place.by.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let header = ide::Header::new(ide::HeaderId(id), by, false, place.before.clone());
+            let header = Arc::new(header.around(place.line, place.others));
+            let name = format!("{}:{}", place.by.display(), place.line).into();
+            Some(Part { place: Arc::new(place), name, header })
+        });
+        self.lock().parts.insert(document.to_owned(), part.clone());
+        part
+    }
 }
 
 #[cfg(test)]

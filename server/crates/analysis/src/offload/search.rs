@@ -233,6 +233,9 @@ fn named(steps: &[SearchStep], terms: &mut Vec<TermId>, set: &mut Vec<SymbolId>)
     }
 }
 
+/// The pointer that an address is counted from, if it is not the array itself, and by how much it is moved.
+type Address = (Option<SymbolId>, Vec<(BinOp, TermId)>);
+
 struct Slicer<'b> {
     body: &'b Body,
     base: SymbolId,
@@ -408,7 +411,7 @@ impl Slicer<'_> {
     fn inner_loop(&mut self, t: TermId, sure: bool, out: &mut Vec<SearchStep>) {
         let body = self.body;
         let parts = body.loop_parts(t).filter(|p| p.tests_first);
-        let Some((parts, condition)) = parts.and_then(|p| Some((p.clone(), p.condition?))) else {
+        let Some((parts, condition)) = parts.and_then(|p| Some((p, p.condition?))) else {
             self.failed = true;
             return;
         };
@@ -450,7 +453,7 @@ impl Slicer<'_> {
     }
 
     /// An address in the array: the pointer that it is counted from, and by how much it is moved.
-    fn address(&self, t: TermId, sure: bool) -> Option<(Option<SymbolId>, Vec<(BinOp, TermId)>)> {
+    fn address(&self, t: TermId, sure: bool) -> Option<Address> {
         let body = self.body;
         if self.is_base(t) {
             return Some((None, Vec::new()));
