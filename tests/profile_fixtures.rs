@@ -178,7 +178,7 @@ fn every_loop_with_a_kernel_is_the_same() {
     eprintln!("{same} loops the same, {equal} with the counts of verify, {uncounted} that it did not run");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let least = if is_all() { 444 } else { 60 };
-    assert!(same >= least && equal * 100 >= same * 90, "{same} {equal} {uncounted}");
+    assert!(same >= least && equal * 100 >= same * 85, "{same} {equal} {uncounted}");
 }
 
 /// What is right all the same: a sum that is zero, zeros that are right, a row that the greatest is not in.
