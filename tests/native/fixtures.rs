@@ -147,6 +147,7 @@ const NOT_RUN: &[(&str, &[&str])] = &[
     ),
     ("a constant that another file may define is not the driver's to set", &["traps/promises.c: weak_constant"]),
     ("a function without a body would be missing", &["row_tables.c: handed_out"]),
+    ("an array of another file would be missing", &["aliasing.c: weigh_by_another_file"]),
     (
         "the whole function takes more steps than this test allows the simulator, which tries the loop alone, if at all",
         &[
@@ -247,6 +248,6 @@ fn kernels_of_the_fixtures_compute_the_same_natively() {
     }
     assert!(all.wrong.is_empty(), "{} wrong\n{}", all.wrong.len(), all.wrong.join("\n"));
     assert!(other.is_empty(), "not run, and not listed: {other:#?}");
-    assert!(known.len() <= 47, "{} kernels were not run", known.len());
-    assert!(all.same >= 750, "only {} kernels were run", all.same);
+    assert!(known.len() <= 48, "{} kernels were not run", known.len());
+    assert!(all.same >= 1100, "only {} kernels were run", all.same);
 }
