@@ -3,6 +3,8 @@
 //! (`tests/csharp_offload/Calls.cs` calls every method with many arguments: exceptions and what arrays hold afterwards count).
 #![cfg(target_os = "linux")]
 
+#[path = "support/standin.rs"]
+mod standin;
 mod support;
 
 use std::path::{Path, PathBuf};
@@ -10,6 +12,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use serde_json::{json, Value};
+use standin::StandIn;
 use support::{apply, full_caps, server, Client};
 use tempfile::TempDir;
 
@@ -32,9 +35,10 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A folder with the stand-in under the names of the libraries that it stands in for.
+/// A folder for programs, and the stand-in.
 struct Here {
     folder: TempDir,
+    standin: StandIn,
 }
 
 /// How a program ended.
@@ -46,17 +50,8 @@ struct Ran {
 
 impl Here {
     fn new() -> Here {
-        let test = std::env::current_exe().expect("a test");
-        let deps = test.parent().expect("a folder");
-        let built =
-            [deps.to_owned(), deps.parent().expect("a folder").to_owned()].map(|f| f.join("libstandin.so"));
-        let built = built.into_iter().find(|p| p.is_file()).expect("the stand-in is built with these tests");
         let folder = tempfile::tempdir().expect("a folder");
-        std::fs::create_dir(folder.path().join("lib")).expect("a folder");
-        for name in ["libcuda.so.1", "libnvrtc.so"] {
-            std::os::unix::fs::symlink(&built, folder.path().join("lib").join(name)).expect("a link");
-        }
-        Here { folder }
+        Here { folder, standin: StandIn::new() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -102,7 +97,7 @@ impl Here {
         let mut command = Command::new("mono");
         command.arg(self.path(program)).args(words).env_remove("LD_LIBRARY_PATH");
         if has_driver {
-            command.env("LD_LIBRARY_PATH", self.path("lib")).env("WARPWRIGHT_STANDIN_COUNTS", &counts);
+            command.env("LD_LIBRARY_PATH", self.standin.folder()).env("WARPWRIGHT_STANDIN_COUNTS", &counts);
         }
         if let Some(k) = fails {
             command.env("WARPWRIGHT_STANDIN_FAIL", k.to_string());

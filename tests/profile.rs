@@ -1,6 +1,8 @@
 //! `warpwright profile` and `hosts` as a user calls them, on the stand-in for a driver: here, and behind a real `sshd`.
 #![cfg(target_os = "linux")]
 
+#[path = "support/standin.rs"]
+mod standin;
 mod support;
 
 use std::path::{Path, PathBuf};
@@ -8,6 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use standin::StandIn;
 use support::{full_caps, server, Client, SAXPY};
 use tempfile::TempDir;
 
@@ -20,25 +23,17 @@ double dot(int n, const double *x, const double *y) {
 }
 ";
 
-/// A folder with a program in it, and the stand-in under the names of the libraries that it stands in for.
+/// A folder with a program in it, and the stand-in.
 struct Here {
     folder: TempDir,
+    standin: StandIn,
 }
 
 impl Here {
     fn new(program: &str) -> Here {
-        let test = std::env::current_exe().expect("a test");
-        let deps = test.parent().expect("a folder");
-        let built =
-            [deps.to_owned(), deps.parent().expect("a folder").to_owned()].map(|f| f.join("libstandin.so"));
-        let built = built.into_iter().find(|p| p.is_file()).expect("the stand-in is built with these tests");
-        let folder = tempfile::tempdir().expect("temporary folder");
-        std::fs::create_dir(folder.path().join("lib")).expect("folder");
-        for name in ["libcuda.so", "libcuda.so.1", "libnvrtc.so"] {
-            std::os::unix::fs::symlink(&built, folder.path().join("lib").join(name)).expect("link");
-        }
+        let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("program.c"), program).expect("program");
-        Here { folder }
+        Here { folder, standin: StandIn::new() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -51,8 +46,8 @@ impl Here {
         command.current_dir(self.folder.path());
         if has_gpu {
             command
-                .env("LD_LIBRARY_PATH", self.path("lib"))
-                .env("WARPWRIGHT_NVRTC", self.path("lib/libnvrtc.so"));
+                .env("LD_LIBRARY_PATH", self.standin.folder())
+                .env("WARPWRIGHT_NVRTC", self.standin.folder().join("libnvrtc.so"));
         }
         command
     }
@@ -223,7 +218,7 @@ impl Sshd {
         std::fs::create_dir(at("home")).expect("folder");
         let port =
             std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
-        let lib = here.path("lib").display().to_string();
+        let lib = here.standin.folder().display().to_string();
         let config = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\nStrictModes no\n\
              PasswordAuthentication no\nPermitRootLogin yes\nPrintMotd no\nBanner {}\n\

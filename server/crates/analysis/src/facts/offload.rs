@@ -155,6 +155,9 @@ pub struct Search {
     pub set: Vec<SymbolId>,
     /// Arrays of which it reads elements.
     pub reads: Vec<SymbolId>,
+    /// Whether what it reads decides what else it reads, or how often it goes round: then it may run only where nothing that the loop
+    /// writes can change what it reads.
+    pub chained: bool,
 }
 
 /// One step of a [`Search`].

@@ -2,6 +2,7 @@
 
 pub(crate) mod band;
 mod branches;
+mod chained;
 mod collapse;
 pub(crate) mod extent;
 pub(crate) mod lane_mapping;

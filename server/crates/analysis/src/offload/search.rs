@@ -14,6 +14,7 @@ use rustc_hash::FxHashSet;
 use term::{BinOp, Body, FloatKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
 use crate::nest::AffineAccess;
+use crate::offload::chained::is_chained;
 use crate::{Buffer, Control, LoopFacts, Search, SearchStep, Verdict};
 
 /// An array whose extent the host finds by going through the subscripts. `written`: the body's own variables
@@ -170,7 +171,8 @@ fn with_variables(body: &Body, steps: Vec<SearchStep>, control: &Control) -> Opt
         same && (kind(a) != kind(b) || !is_set(&a) || !is_set(&b))
     };
     let clashes = all.iter().any(|&a| all.iter().any(|&b| clash(a, b)));
-    (!clashes).then_some(Search { steps, inputs, set, reads })
+    let chained = is_chained(body, &steps);
+    (!clashes).then_some(Search { steps, inputs, set, reads, chained })
 }
 
 /// Whether a step changes a variable.
@@ -209,7 +211,7 @@ fn assigned(steps: &[SearchStep], of: SymbolId) -> bool {
     })
 }
 
-fn named(steps: &[SearchStep], terms: &mut Vec<TermId>, set: &mut Vec<SymbolId>) {
+pub(super) fn named(steps: &[SearchStep], terms: &mut Vec<TermId>, set: &mut Vec<SymbolId>) {
     for s in steps {
         match s {
             SearchStep::Set { symbol, value } => {

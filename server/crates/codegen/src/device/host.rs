@@ -230,9 +230,9 @@ impl<'p> Host<'p> {
         tests.extend(self.unlike());
         tests.extend(self.asked());
         // what a search reads is known to keep apart from what is written before it is read
-        let most = plan.buffers.iter().map(|b| search::rank(plan, b)).max().unwrap_or(0);
+        let most = plan.buffers.iter().map(|b| b.rank(&plan.buffers)).max().unwrap_or(0);
         for rank in 0..=most {
-            for b in plan.buffers.iter().filter(|b| search::rank(plan, b) == rank) {
+            for b in plan.buffers.iter().filter(|b| b.rank(&plan.buffers) == rank) {
                 self.extent(b, &mut tests);
             }
             tests.extend(self.tests(rank));

@@ -260,6 +260,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         tests.extend(self.row_tests(&buffers, &positive));
         self.host_forms(&buffers, &scalars, &reductions, &keyed, &mut tests);
         self.parts_back(&mut buffers, &positive, &mut tests);
+        self.searches_in_order(&buffers, &tests);
         let finals = self.finals(&positive);
         let steps: Vec<Expr> = offload.walks.iter().map(|w| w.step.clone()).collect();
         let choices = self.choices(&support);

@@ -29,6 +29,34 @@ impl<'a> Builder<'_, 'a> {
         tests.0
     }
 
+    /// Refuses a search that could read what the loop would have changed by then, before it is known that it changes nothing of it: one
+    /// whose elements decide what else it reads, and which an array that is looked for no earlier may overlap.
+    pub(super) fn searches_in_order(&mut self, buffers: &[BufferPlan], tests: &[Test]) {
+        for b in buffers {
+            let Some(search) = &b.search else { continue };
+            let is_late =
+                |k: usize| buffers.get(k).is_some_and(|w| w.written && w.rank(buffers) >= b.rank(buffers));
+            let is_read = |k: usize| buffers.get(k).is_some_and(|r| search.reads.contains(&r.symbol));
+            let late = tests.iter().find_map(|t| match t.kind {
+                TestKind::Apart(i, j) if search.chained => {
+                    let meets = |&(r, w): &(usize, usize)| is_read(r) && is_late(w);
+                    let written = [(i, j), (j, i)].into_iter().find(meets)?.1;
+                    Some(buffers.get(written)?.symbol)
+                }
+                TestKind::Outside { symbol, buffer } => {
+                    (search.inputs.contains(&symbol) && !search.reads.is_empty() && is_late(buffer))
+                        .then_some(symbol)
+                }
+                _ => None,
+            });
+            if let Some(symbol) = late {
+                self.reasons.push(Reason { kind: RefusalKind::UntestableOverlap(symbol), term: self.target });
+                // the others are the same array's
+                return;
+            }
+        }
+    }
+
     /// That comparisons of an index with what has no sign mean what they say.
     fn sign_tests(&mut self, dims: &[Dim], tests: &mut Tests) {
         let body = self.body;

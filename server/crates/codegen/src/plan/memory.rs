@@ -83,6 +83,14 @@ impl BufferPlan {
         self.on_device && self.each.as_ref().is_none_or(|e| e.kept)
     }
 
+    /// After how many other searches its ends are found, among the buffers of its plan: what a search reads must be known to keep apart
+    /// from what the loop writes before it is read.
+    pub(crate) fn rank(&self, buffers: &[BufferPlan]) -> usize {
+        let Some(search) = self.search.as_ref().filter(|s| !s.reads.is_empty()) else { return 0 };
+        // none reads what it looks for, and what is read is looked for without it
+        let read = buffers.iter().filter(|b| b.symbol != self.symbol && search.reads.contains(&b.symbol));
+        1 + read.map(|b| b.rank(buffers)).max().unwrap_or(0)
+    }
     /// What the last element is called in the host block where a search finds it; no other name ends as that of the first.
     pub(crate) fn last_name(&self) -> String {
         match self.first_name.rsplit_once("first") {

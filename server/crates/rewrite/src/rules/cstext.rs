@@ -3,12 +3,13 @@
 //! Types come in C's words and are written in C#'s; addresses are references, which C# goes through by itself. Deliberately
 //! absent: text that was read from a program, but for the names and expressions that the planner took from it.
 
-use print::{Source, CSHARP};
+use print::CSHARP;
 use term::strength::{self, ASSIGN, NONE, POSTFIX, UNARY};
 use term::{IntKind, Op, Overflow};
 
 use super::ctext::is_loop;
 use super::tree::Tree;
+use super::trees::Words;
 use super::write::{Unwritable, Writer};
 use crate::limits::rules_write::COLUMNS;
 
@@ -16,8 +17,7 @@ use crate::limits::rules_write::COLUMNS;
 const UNIT: &str = "    ";
 
 fn no_text<T>(w: &Writer<'_>, n: &Tree) -> Result<T, Unwritable> {
-    let short: String = w.subject.print(n).chars().take(60).collect();
-    Err(format!("`{short}` has no form in C#"))
+    WORDS.no_text(w, n)
 }
 
 /// A type of C's as C# has it.
@@ -43,67 +43,42 @@ fn type_name(w: &Writer<'_>, ty: &Tree) -> Result<String, Unwritable> {
     Ok(known.unwrap_or(text).to_owned())
 }
 
-/// Trees as the printer reads them.
-struct Trees<'w, 't> {
-    w: &'w Writer<'w>,
-    of: std::marker::PhantomData<&'t Tree>,
-}
+/// What is C#'s own.
+const WORDS: Words = Words { name: "C#", own };
 
-impl<'t> Source for Trees<'_, 't> {
-    type Node = &'t Tree;
-    type Error = Unwritable;
-    fn op(&self, n: &'t Tree) -> Op {
-        n.op.clone()
-    }
-    fn len(&self, n: &'t Tree) -> usize {
-        n.args.len()
-    }
-    fn part(&self, n: &'t Tree, k: usize) -> &'t Tree {
-        &n.args[k]
-    }
-    fn cast(&self, n: &'t Tree) -> Result<Option<String>, Unwritable> {
-        no_text(self.w, n)
-    }
-    fn no_text(&self, n: &'t Tree) -> Unwritable {
-        no_text::<()>(self.w, n).err().unwrap_or_default()
-    }
-    fn own(&self, n: &'t Tree) -> Result<Option<(String, u8)>, Unwritable> {
-        let w = self.w;
-        let listed = |args: &[Tree]| -> Result<String, Unwritable> {
-            let all: Result<Vec<String>, _> = args.iter().map(|a| expression(w, a, ASSIGN)).collect();
-            Ok(all?.join(", "))
-        };
-        let text = match &n.op {
-            Op::Sym(_) | Op::Name(_) => match w.subject.word(n) {
-                Some(word) => word.to_owned(),
-                None => return no_text(w, n),
-            },
-            Op::Int(v) => v.to_string(),
-            Op::AddrOf if n.args.len() == 1 => format!("ref {}", expression(w, &n.args[0], POSTFIX)?),
-            // a reference is gone through where it is used
-            Op::Deref if n.args.len() == 1 => {
-                return Ok(Some((expression(w, &n.args[0], POSTFIX)?, POSTFIX)))
+fn own(w: &Writer<'_>, n: &Tree) -> Result<Option<(String, u8)>, Unwritable> {
+    let listed = |args: &[Tree]| -> Result<String, Unwritable> {
+        let all: Result<Vec<String>, _> = args.iter().map(|a| expression(w, a, ASSIGN)).collect();
+        Ok(all?.join(", "))
+    };
+    let text = match &n.op {
+        Op::Sym(_) | Op::Name(_) => match w.subject.word(n) {
+            Some(word) => word.to_owned(),
+            None => return no_text(w, n),
+        },
+        Op::Int(v) => v.to_string(),
+        Op::AddrOf if n.args.len() == 1 => format!("ref {}", expression(w, &n.args[0], POSTFIX)?),
+        // a reference is gone through where it is used
+        Op::Deref if n.args.len() == 1 => return Ok(Some((expression(w, &n.args[0], POSTFIX)?, POSTFIX))),
+        Op::Apply(head) => match (&**head, &*n.args) {
+            ("Cast", [t, a]) => {
+                return Ok(Some((format!("({}){}", type_name(w, t)?, expression(w, a, UNARY)?), UNARY)))
             }
-            Op::Apply(head) => match (&**head, &*n.args) {
-                ("Cast", [t, a]) => {
-                    return Ok(Some((format!("({}){}", type_name(w, t)?, expression(w, a, UNARY)?), UNARY)))
-                }
-                ("SizeOfType", [t]) => format!("sizeof({})", type_name(w, t)?),
-                ("CallKernel", [shape, kernel, args]) if shape.is("Shape") && shape.args.len() == 2 => {
-                    let all: Vec<Tree> =
-                        shape.args.iter().chain([args]).flat_map(|l| l.args.iter().cloned()).collect();
-                    format!("{}.Launch({})", expression(w, kernel, POSTFIX)?, listed(&all)?)
-                }
-                _ => return no_text(w, n),
-            },
-            _ => return Ok(None),
-        };
-        Ok(Some((text, strength::of(&n.op))))
-    }
+            ("SizeOfType", [t]) => format!("sizeof({})", type_name(w, t)?),
+            ("CallKernel", [shape, kernel, args]) if shape.is("Shape") && shape.args.len() == 2 => {
+                let all: Vec<Tree> =
+                    shape.args.iter().chain([args]).flat_map(|l| l.args.iter().cloned()).collect();
+                format!("{}.Launch({})", expression(w, kernel, POSTFIX)?, listed(&all)?)
+            }
+            _ => return no_text(w, n),
+        },
+        _ => return Ok(None),
+    };
+    Ok(Some((text, strength::of(&n.op))))
 }
 
 fn expression(w: &Writer<'_>, n: &Tree, needed: u8) -> Result<String, Unwritable> {
-    print::expression(&Trees { w, of: std::marker::PhantomData }, n, needed)
+    WORDS.expression(w, n, needed)
 }
 
 fn declaration(w: &Writer<'_>, n: &Tree) -> Result<String, Unwritable> {

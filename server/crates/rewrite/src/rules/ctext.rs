@@ -3,11 +3,12 @@
 //! Parts that were read from the text are asked of the writer, which has their characters; operators are the printer's
 //! (`print`). Deliberately absent: heads that are no C (`_InitCuda`): they have no text, and that is said.
 
-use print::{Dialect, Source};
+use print::Dialect;
 use term::strength::{self, ASSIGN, NONE, POSTFIX, UNARY};
 use term::{FloatKind, IntKind, Op, TypeKind};
 
 use super::tree::Tree;
+use super::trees::Words;
 use super::write::{Unwritable, Writer};
 use crate::limits::rules_write::COLUMNS;
 use crate::transform::text::reindent;
@@ -32,121 +33,91 @@ pub(super) fn stands_alone(n: &Tree) -> bool {
 }
 
 fn no_text<T>(w: &Writer<'_>, n: &Tree) -> Result<T, Unwritable> {
-    let shown = w.subject.print(n);
-    let short: String = shown.chars().take(60).collect();
-    Err(format!("`{short}` has no form in C"))
+    WORDS.no_text(w, n)
 }
 
-/// Trees as the printer reads them.
-struct Trees<'w, 't> {
-    w: &'w Writer<'w>,
-    of: std::marker::PhantomData<&'t Tree>,
-}
+/// What is C's own.
+const WORDS: Words = Words { name: "C", own };
 
-impl<'t> Source for Trees<'_, 't> {
-    type Node = &'t Tree;
-    type Error = Unwritable;
-    fn op(&self, n: &'t Tree) -> Op {
-        n.op.clone()
+fn own(w: &Writer<'_>, n: &Tree) -> Result<Option<(String, u8)>, Unwritable> {
+    if let Some(own) = w.own_text(n) {
+        return Ok(Some((own?, strength::of(&n.op))));
     }
-    fn len(&self, n: &'t Tree) -> usize {
-        n.args.len()
-    }
-    fn part(&self, n: &'t Tree, k: usize) -> &'t Tree {
-        &n.args[k]
-    }
-    fn cast(&self, n: &'t Tree) -> Result<Option<String>, Unwritable> {
-        no_text(self.w, n)
-    }
-    fn no_text(&self, n: &'t Tree) -> Unwritable {
-        no_text::<()>(self.w, n).err().unwrap_or_default()
-    }
-    fn within<T>(&self, f: impl FnOnce() -> Result<T, Unwritable>) -> Result<T, Unwritable> {
-        self.w.deeper(f)
-    }
-    fn own(&self, n: &'t Tree) -> Result<Option<(String, u8)>, Unwritable> {
-        let w = self.w;
-        if let Some(own) = w.own_text(n) {
-            return Ok(Some((own?, strength::of(&n.op))));
+    let listed = |args: &[Tree]| -> Result<String, Unwritable> {
+        let all: Result<Vec<String>, _> = args.iter().map(|a| w.expression(a, ASSIGN)).collect();
+        Ok(all?.join(", "))
+    };
+    let kind = n.ty.map(|t| w.types.kind(t));
+    let text = match &n.op {
+        Op::Sym(_) | Op::Name(_) => match w.subject.word(n) {
+            Some(word) if w.hole.is_some() => word.to_owned(),
+            Some(word) if !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_') => {
+                word.to_owned()
+            }
+            _ => return no_text(w, n),
+        },
+        Op::Int(v) => match (&n.alias, kind) {
+            (Some(name), _) => name.to_string(),
+            // a mask; without `u` because no plain `int` is so large
+            (None, Some(TypeKind::Int(IntKind::UInt))) if *v == 0xffff_ffff => "0xffffffff".to_owned(),
+            (None, Some(TypeKind::Int(k))) if k.wrap(*v) == *v => {
+                return Ok(Some(print::integer(dialect(w), *v, *k)))
+            }
+            _ => v.to_string(),
+        },
+        Op::Str(words) if words.chars().all(|c| c == '\n' || (c.is_ascii() && !c.is_ascii_control())) => {
+            let words = words.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            format!("\"{words}\"")
         }
-        let listed = |args: &[Tree]| -> Result<String, Unwritable> {
-            let all: Result<Vec<String>, _> = args.iter().map(|a| w.expression(a, ASSIGN)).collect();
-            Ok(all?.join(", "))
-        };
-        let kind = n.ty.map(|t| w.types.kind(t));
-        let text = match &n.op {
-            Op::Sym(_) | Op::Name(_) => match w.subject.word(n) {
-                Some(word) if w.hole.is_some() => word.to_owned(),
-                Some(word) if !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_') => {
-                    word.to_owned()
-                }
-                _ => return no_text(w, n),
-            },
-            Op::Int(v) => match (&n.alias, kind) {
-                (Some(name), _) => name.to_string(),
-                // a mask; without `u` because no plain `int` is so large
-                (None, Some(TypeKind::Int(IntKind::UInt))) if *v == 0xffff_ffff => "0xffffffff".to_owned(),
-                (None, Some(TypeKind::Int(k))) if k.wrap(*v) == *v => {
-                    return Ok(Some(print::integer(dialect(w), *v, *k)))
-                }
-                _ => v.to_string(),
-            },
-            Op::Str(words) if words.chars().all(|c| c == '\n' || (c.is_ascii() && !c.is_ascii_control())) => {
-                let words = words.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-                format!("\"{words}\"")
+        Op::Float(v) if v.get().is_finite() => {
+            let of = match kind {
+                Some(TypeKind::Float(k)) => *k,
+                _ => FloatKind::F64,
+            };
+            return Ok(Some(print::float(v.get(), of)));
+        }
+        Op::Call if library_call(w, n).is_some() => {
+            // the second parameter is a reference
+            let (name, by_reference) = (library_call(w, n).unwrap_or(""), n.args.get(2));
+            let args: Result<Vec<String>, _> = n.args[1..]
+                .iter()
+                .map(|a| match (&a.op, by_reference) {
+                    (Op::AddrOf, Some(r)) if std::sync::Arc::ptr_eq(a, r) => w.expression(&a.args[0], ASSIGN),
+                    _ => w.expression(a, ASSIGN),
+                })
+                .collect();
+            format!("{name}({})", args?.join(", "))
+        }
+        Op::Apply(head) => match (&**head, &*n.args) {
+            ("Dot", [a, f]) => {
+                format!("{}.{}", w.expression(a, POSTFIX)?, w.subject.word(f).unwrap_or(""))
             }
-            Op::Float(v) if v.get().is_finite() => {
-                let of = match kind {
-                    Some(TypeKind::Float(k)) => *k,
-                    _ => FloatKind::F64,
-                };
-                return Ok(Some(print::float(v.get(), of)));
+            ("Arrow", [a, f]) => {
+                format!("{}->{}", w.expression(a, POSTFIX)?, w.subject.word(f).unwrap_or(""))
             }
-            Op::Call if library_call(w, n).is_some() => {
-                // the second parameter is a reference
-                let (name, by_reference) = (library_call(w, n).unwrap_or(""), n.args.get(2));
-                let args: Result<Vec<String>, _> = n.args[1..]
-                    .iter()
-                    .map(|a| match (&a.op, by_reference) {
-                        (Op::AddrOf, Some(r)) if std::sync::Arc::ptr_eq(a, r) => {
-                            w.expression(&a.args[0], ASSIGN)
-                        }
-                        _ => w.expression(a, ASSIGN),
-                    })
-                    .collect();
-                format!("{name}({})", args?.join(", "))
+            ("Cast", [t, a]) => format!("({}){}", declared(w, t, "")?, w.expression(a, UNARY)?),
+            ("SizeOfArray", [t, len]) => {
+                format!("sizeof({}[{}])", declared(w, t, "")?, w.expression(len, NONE)?)
             }
-            Op::Apply(head) => match (&**head, &*n.args) {
-                ("Dot", [a, f]) => {
-                    format!("{}.{}", w.expression(a, POSTFIX)?, w.subject.word(f).unwrap_or(""))
-                }
-                ("Arrow", [a, f]) => {
-                    format!("{}->{}", w.expression(a, POSTFIX)?, w.subject.word(f).unwrap_or(""))
-                }
-                ("Cast", [t, a]) => format!("({}){}", declared(w, t, "")?, w.expression(a, UNARY)?),
-                ("SizeOfArray", [t, len]) => {
-                    format!("sizeof({}[{}])", declared(w, t, "")?, w.expression(len, NONE)?)
-                }
-                ("SizeOfType", [t]) => format!("sizeof({})", declared(w, t, "")?),
-                ("CallKernel", [shape, f, args]) if shape.is("Shape") => {
-                    format!(
-                        "{}<<<{}>>>({})",
-                        w.expression(f, POSTFIX)?,
-                        listed(&shape.args)?,
-                        listed(&args.args)?
-                    )
-                }
-                _ => return no_text(w, n),
-            },
-            _ => return Ok(None),
-        };
-        Ok(Some((text, strength::of(&n.op))))
-    }
+            ("SizeOfType", [t]) => format!("sizeof({})", declared(w, t, "")?),
+            ("CallKernel", [shape, f, args]) if shape.is("Shape") => {
+                format!(
+                    "{}<<<{}>>>({})",
+                    w.expression(f, POSTFIX)?,
+                    listed(&shape.args)?,
+                    listed(&args.args)?
+                )
+            }
+            _ => return no_text(w, n),
+        },
+        _ => return Ok(None),
+    };
+    Ok(Some((text, strength::of(&n.op))))
 }
 
 /// An expression's text, in parentheses if its place asks for them.
 pub(super) fn expression(w: &Writer<'_>, n: &Tree, needed: u8) -> Result<String, Unwritable> {
-    print::expression(&Trees { w, of: std::marker::PhantomData }, n, needed)
+    WORDS.expression(w, n, needed)
 }
 
 /// What is written.

@@ -42,6 +42,7 @@ mod solve;
 mod syntax;
 mod terms;
 mod tree;
+mod trees;
 mod uniform;
 mod write;
 

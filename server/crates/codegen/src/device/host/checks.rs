@@ -29,7 +29,7 @@ impl Host<'_> {
     /// The tests that can be made once the ends of arrays up to this rank are known, but for those of the ranks before.
     pub(super) fn tests(&mut self, rank: usize) -> Vec<Term> {
         let plan = self.plan;
-        let of = |k: &usize| plan.buffers.get(*k).map_or(0, |b| super::search::rank(plan, b));
+        let of = |k: &usize| plan.buffers.get(*k).map_or(0, |b| b.rank(&plan.buffers));
         let rank_of = |t: &&Test| match &t.kind {
             TestKind::Apart(i, j) => of(i).max(of(j)),
             TestKind::Extent(k) | TestKind::Back(k) | TestKind::Distinct(k) => of(k),

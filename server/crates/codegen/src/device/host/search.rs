@@ -2,7 +2,7 @@
 //! to the host's work an iteration, where no expression says the ends.
 //!
 //! Arrays whose elements decide are read as the loop reads them, once it is known that nothing of them is written: what they show must
-//! be what the loop would see ([`rank`]).
+//! be what the loop would see ([`BufferPlan::rank`]).
 
 use analysis::{Search, SearchStep, Step};
 use term::{BinOp, FloatKind, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
@@ -129,15 +129,6 @@ fn read<'p>(plan: &'p Plan<'_>, search: &'p Search) -> impl Iterator<Item = &'p 
 /// What such an array is called in the function.
 fn read_name(plan: &Plan<'_>, s: SymbolId) -> String {
     format!("{}{}", plan.prefix, name_part(&plan.body.symbols[s].name))
-}
-
-/// After how many other searches an array's ends are found: what a search reads must be known to keep apart from what the loop writes
-/// before it is read.
-pub(super) fn rank(plan: &Plan<'_>, b: &BufferPlan) -> usize {
-    let Some(search) = b.search.as_ref().filter(|s| !s.reads.is_empty()) else { return 0 };
-    // none reads what it looks for, and what it reads is only read
-    let below = read(plan, search).filter(|r| r.symbol != b.symbol).map(|r| rank(plan, r));
-    1 + below.max().unwrap_or(0)
 }
 
 /// The index in an iteration.
