@@ -9,7 +9,7 @@ use term::{IntKind, Op, Overflow};
 
 use super::ctext::is_loop;
 use super::tree::Tree;
-use super::trees::Words;
+use super::trees::{OwnText, Words};
 use super::write::{Unwritable, Writer};
 use crate::limits::rules_write::COLUMNS;
 
@@ -46,7 +46,7 @@ fn type_name(w: &Writer<'_>, ty: &Tree) -> Result<String, Unwritable> {
 /// What is C#'s own.
 const WORDS: Words = Words { name: "C#", own };
 
-fn own(w: &Writer<'_>, n: &Tree) -> Result<Option<(String, u8)>, Unwritable> {
+fn own(w: &Writer<'_>, n: &Tree) -> OwnText {
     let listed = |args: &[Tree]| -> Result<String, Unwritable> {
         let all: Result<Vec<String>, _> = args.iter().map(|a| expression(w, a, ASSIGN)).collect();
         Ok(all?.join(", "))

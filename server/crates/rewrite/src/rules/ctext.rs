@@ -8,7 +8,7 @@ use term::strength::{self, ASSIGN, NONE, POSTFIX, UNARY};
 use term::{FloatKind, IntKind, Op, TypeKind};
 
 use super::tree::Tree;
-use super::trees::Words;
+use super::trees::{OwnText, Words};
 use super::write::{Unwritable, Writer};
 use crate::limits::rules_write::COLUMNS;
 use crate::transform::text::reindent;
@@ -39,7 +39,7 @@ fn no_text<T>(w: &Writer<'_>, n: &Tree) -> Result<T, Unwritable> {
 /// What is C's own.
 const WORDS: Words = Words { name: "C", own };
 
-fn own(w: &Writer<'_>, n: &Tree) -> Result<Option<(String, u8)>, Unwritable> {
+fn own(w: &Writer<'_>, n: &Tree) -> OwnText {
     if let Some(own) = w.own_text(n) {
         return Ok(Some((own?, strength::of(&n.op))));
     }

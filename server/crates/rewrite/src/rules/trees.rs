@@ -6,12 +6,15 @@ use term::Op;
 use super::tree::Tree;
 use super::write::{Unwritable, Writer};
 
+/// A text and how strongly it binds; `None`: the printer knows it. Or that there is none.
+pub(super) type OwnText = Result<Option<(String, u8)>, Unwritable>;
+
 /// A language that trees are written in.
 pub(super) struct Words {
     /// As people call it.
     pub(super) name: &'static str,
-    /// The text of what it writes in its own way, and how strongly that binds; `None`: the printer knows.
-    pub(super) own: fn(&Writer<'_>, &Tree) -> Result<Option<(String, u8)>, Unwritable>,
+    /// What it writes in its own way.
+    pub(super) own: fn(&Writer<'_>, &Tree) -> OwnText,
 }
 
 impl Words {
@@ -53,7 +56,7 @@ impl<'t> Source for Trees<'_, 't> {
     fn within<T>(&self, f: impl FnOnce() -> Result<T, Unwritable>) -> Result<T, Unwritable> {
         self.w.deeper(f)
     }
-    fn own(&self, n: &'t Tree) -> Result<Option<(String, u8)>, Unwritable> {
+    fn own(&self, n: &'t Tree) -> OwnText {
         (self.words.own)(self.w, n)
     }
 }
