@@ -161,9 +161,7 @@ fn judge(set: &RuleSet, p: &Program) -> Judged {
     let mut out = Judged::default();
     let chosen = std::env::var("WARPWRIGHT_RULES_SYSTEMS").ok();
     let is_chosen = |s: &str| chosen.as_ref().is_none_or(|c| c.split_whitespace().any(|w| w == s));
-    // words of C# have no meaning in C
-    let is_for_c = |s: &str| !s.starts_with("csharp");
-    for system in set.systems.keys().filter(|s| is_chosen(s) && is_for_c(s)) {
+    for system in set.systems.keys().filter(|s| is_chosen(s)) {
         match apply_rules(
             &ide::Ask::new(&doc, &ide::Memo::new(), ide::Tier::Full, &cancel),
             &findings,

@@ -2,7 +2,7 @@
 //! below its source root.
 //!
 //! The source root is the folder that was asked about (the editor's, the command line's); else the nearest folder above the document
-//! that has a build description or a repository in it; else the document's own folder.
+//! that has a build description or a repository in it, with those right above it that have one too; else the document's own folder.
 
 use std::path::{Path, PathBuf};
 
@@ -100,9 +100,18 @@ fn root(folder: &Path, roots: &[PathBuf]) -> PathBuf {
     if let Some(root) = asked.max_by_key(|r| r.as_os_str().len()) {
         return root.clone();
     }
-    let above = folder.ancestors().take(ABOVE).take_while(|f| !is_shared(f));
-    let signed = above.into_iter().find(|f| SIGNS.iter().any(|s| f.join(s).exists()));
-    signed.unwrap_or(folder).to_owned()
+    let is_signed = |f: &&Path| SIGNS.iter().any(|s| f.join(s).exists());
+    let mut above =
+        folder.ancestors().take(ABOVE).take_while(|f| !is_shared(f)).skip_while(|f| !is_signed(f));
+    let mut root = above.next().unwrap_or(folder);
+    // one build description calls another, up to where the repository begins
+    while !root.join(".git").exists() {
+        match above.next().filter(is_signed) {
+            Some(next) => root = next,
+            None => break,
+        }
+    }
+    root.to_owned()
 }
 
 /// The files of a language below a folder, in order.
@@ -238,6 +247,12 @@ mod tests {
         assert_eq!(names(&asked.far), ["lib/c.c"]);
         write("Makefile")?;
         assert_eq!(found(&[]), asked);
+        // one description calls the other; a repository ends where it begins
+        write("src/Makefile")?;
+        assert_eq!(found(&[]), asked);
+        write("src/.git")?;
+        assert_eq!(found(&[]), alone);
+        std::fs::remove_file(root.join("src/.git"))?;
         let command = |file: &str, more: &str| serde_json::json!({"directory": root, "file": file, "command": format!("cc {more} -c {file}")});
         let database = [
             command("src/a.c", ""),

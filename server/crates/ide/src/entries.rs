@@ -107,7 +107,7 @@ fn one(ask: &Ask, findings: &Findings, l: &LoopFinding) -> Option<Entry> {
 }
 
 fn worth(view: &FunctionView, id: LoopId) -> (Worth, String) {
-    if let Some(why) = quiet(view, id) {
+    if let Some(why) = quiet(view, id).filter(|q| *q != Quiet::Cheap) {
         let why = match why {
             Quiet::Input => "It prints or reads input in every round.",
             Quiet::Small => "All its rounds together are fewer operations than a launch is worth.",
@@ -121,6 +121,8 @@ fn worth(view: &FunctionView, id: LoopId) -> (Worth, String) {
             Quiet::SetsUp => "It only makes memory or hands it back.",
             Quiet::Macro => "It comes out of a macro or an included file, where no edit can be made.",
             Quiet::Rounds => "Another file of the program changes how numbers are rounded.",
+            Quiet::Far => "What is in its way is more than one change here would do away with.",
+            Quiet::Cheap => "A kernel for it would be too small.",
             Quiet::Missing => "A header that was not found decides what it does.",
         };
         return (Worth::Small, why.to_owned());

@@ -131,6 +131,8 @@ pub(crate) mod plans {
 pub(crate) mod quiet {
     /// Operators of the statements of a nest that only fills: what makes more is computing.
     pub(crate) const FEW: usize = 16;
+    /// Kinds of reasons why a loop is unknown; what has more is far from a verdict.
+    pub(crate) const KINDS: usize = 2;
 }
 
 /// Of `repairs::trial`.

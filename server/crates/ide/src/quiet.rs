@@ -1,13 +1,14 @@
 //! Loops of which nothing is said unless somebody asks: they print, read input, take the time, fill a table, make memory, look for
-//! something, go through text, are too small to matter, or stand where nothing is offered. Hover, actions and reports answer for them like for all others; a mark, a promise or a comment makes them be spoken of.
+//! something, go through text, are too small to matter, stand where nothing is offered, or are far from being parallel. Hover, actions and reports answer for them like for all others; a mark, a promise or a comment makes them be spoken of.
 
 use analysis::{LoopId, ObstacleKind, TroubleKind};
+use rustc_hash::FxHashSet;
 use term::{Body, IntKind, Op, TermId, TypeId, TypeKind};
 
-use crate::cost::{operations, Amount};
+use crate::cost::{operations, too_little, too_short, Amount};
 use crate::function_view::FunctionView;
 use crate::limits::cost::{LEAST_ITERATIONS, LEAST_OPERATIONS};
-use crate::limits::quiet::FEW;
+use crate::limits::quiet::{FEW, KINDS};
 use crate::plans::{NoKernel, Planned};
 use crate::words::rests_on_a_header;
 use crate::Doc;
@@ -41,12 +42,18 @@ pub(crate) enum Quiet {
     Macro,
     /// Another file of the program changes how numbers are rounded, and nothing else is in its way.
     Rounds,
+    /// It is parallel, and a kernel for it would be too small to pay.
+    Cheap,
+    /// It is unknown for several reasons at once, or for one that nobody can do away with where it stands.
+    Far,
 }
 
 /// Whether a loop is left alone.
 pub(crate) fn quiet(view: &FunctionView, id: LoopId) -> Option<Quiet> {
     let l = view.of(id);
-    if l.mark.is_some() || !l.promises.is_empty() || view.together(id).is_some() {
+    let shared = view.together(id);
+    let pays = shared.is_some_and(|shared| too_short(&shared.cost).is_none());
+    if l.mark.is_some() || !l.promises.is_empty() || pays {
         return None;
     }
     if offers_nothing(view.doc) && !view.item.is_device_only() {
@@ -78,7 +85,8 @@ pub(crate) fn quiet(view: &FunctionView, id: LoopId) -> Option<Quiet> {
         return Some(Quiet::Text);
     }
     if crate::lints::is_parallel(l) {
-        return is_refused_for_a_header(view, id).then_some(Quiet::Missing);
+        let missing = is_refused_for_a_header(view, id).then_some(Quiet::Missing);
+        return missing.or_else(|| is_cheap(view, id).then_some(Quiet::Cheap));
     }
     if few_rounds(view.body(), l.term) {
         return Some(Quiet::Few);
@@ -92,7 +100,45 @@ pub(crate) fn quiet(view: &FunctionView, id: LoopId) -> Option<Quiet> {
     if rounds_elsewhere(view, id) {
         return Some(Quiet::Rounds);
     }
-    is_text(view.body(), l.term).then_some(Quiet::Text)
+    if is_text(view.body(), l.term) {
+        return Some(Quiet::Text);
+    }
+    is_far(view, id).then_some(Quiet::Far)
+}
+
+/// Whether it is known of a parallel loop that it has too few iterations or too little to do, alone or with its neighbors.
+fn is_cheap(view: &FunctionView, id: LoopId) -> bool {
+    match view.known_plan(id) {
+        Some(Planned::Kernel(outline)) => too_little(&outline.cost).is_some(),
+        Some(Planned::Together(shared)) => too_short(&shared.cost).is_some(),
+        _ => false,
+    }
+}
+
+/// Whether no single change of its text would give an unknown loop a verdict: reasons of several kinds, what functions do that it calls,
+/// rounds that nobody can count.
+fn is_far(view: &FunctionView, id: LoopId) -> bool {
+    let of = view.of(id);
+    let obstacles = &of.obstacles;
+    // what it computes has a name, and a method
+    if !of.recurrences.is_empty() {
+        return false;
+    }
+    let is_called = |o: &analysis::Obstacle| matches!(o.kind, ObstacleKind::UnknownCall(_));
+    let beyond = |o: &analysis::Obstacle| match &o.kind {
+        ObstacleKind::NotCounted(_) | ObstacleKind::IndirectCall | ObstacleKind::Budget(_) => true,
+        // what decides is data, or where a pointer goes
+        ObstacleKind::UnknownPointer(_)
+        | ObstacleKind::PointerElements(_)
+        | ObstacleKind::DataDependentCondition => crate::words::obstacle(view, o).remedy.is_empty(),
+        ObstacleKind::UnknownCall(_) => !obstacles.iter().all(is_called),
+        // what is called here may be moved out of the loop, what that calls may not
+        ObstacleKind::Call { why: TroubleKind::Memory | TroubleKind::Global, .. } => false,
+        ObstacleKind::Call { name, function, .. } => !name.is_empty() && **name != *view.symbol(*function),
+        _ => false,
+    };
+    let kinds: FxHashSet<_> = obstacles.iter().map(|o| std::mem::discriminant(&o.kind)).collect();
+    kinds.len() > KINDS || obstacles.iter().any(beyond)
 }
 
 /// Whether a document holds kernels beside the code that launches them, where no offload starts.

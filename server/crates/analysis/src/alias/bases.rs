@@ -4,7 +4,7 @@
 //! a variable whose address is taken nowhere; an object defined `const` is never modified (6.7.3p6). Types are not used: C programs
 //! that break the aliasing rule exist; arrays of C# cannot.
 
-use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
+use term::{Body, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use crate::alias::fresh::{is_allocation, is_fresh_value, is_null};
 use crate::flow::effects::Effects;
@@ -43,7 +43,10 @@ fn reach(body: &Body, effects: &Effects<'_>, s: SymbolId) -> Reach {
     let ty = body.types.get(symbol.ty);
     if !matches!(ty.kind, TypeKind::Pointer { .. }) {
         let own = symbol.storage.is_of_call();
-        return Reach::Named { own, hidden: own && (!symbol.address_taken || effects.stays_home(s)) };
+        // nobody but its function names a `static` local
+        let is_named_here = own || symbol.storage.is_static_local();
+        let hidden = is_named_here && !symbol.address_taken || own && effects.stays_home(s);
+        return Reach::Named { own, hidden };
     }
     let steady = effects.is_single_valued(s);
     let is_param = matches!(symbol.storage, Storage::Param(_));
@@ -164,7 +167,10 @@ fn by_reach(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Ali
             // A local that no `&` reaches; an array's name may still have been copied into a local pointer.
             let named = if matches!(x, Reach::Named { .. }) { a } else { b };
             let is_array = crate::flow::parts::holds_array(body, body.symbols[named].ty);
-            let given = matches!(p, Reach::Param | Reach::Restrict { param: true } | Reach::Fresh);
+            let is_handed_in = matches!(p, Reach::Param | Reach::Restrict { param: true });
+            // an earlier call may have left the name of a `static` one with somebody
+            let is_static = body.symbols[named].storage.is_static_local();
+            let given = is_handed_in && !is_static || p == Reach::Fresh;
             if is_array && !given && !effects.stays_home(named) {
                 May
             } else {
@@ -174,6 +180,9 @@ fn by_reach(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Ali
         // Fresh memory cannot be what a parameter points to, nor a named object, nor other fresh memory.
         (Reach::Fresh, Reach::Fresh | Reach::Param | Reach::Restrict { .. } | Reach::Named { .. })
         | (Reach::Param | Reach::Restrict { .. } | Reach::Named { .. }, Reach::Fresh) => Distinct,
+        // What nobody was told of is in no memory, nor in another variable.
+        (Reach::Fresh, Reach::Global | Reach::Pointer) if is_told_nobody(body, effects, a) => Distinct,
+        (Reach::Global | Reach::Pointer, Reach::Fresh) if is_told_nobody(body, effects, b) => Distinct,
         // What a restrict parameter reaches and the loop modifies is reached through nothing else; only a local
         // pointer could have been derived from it.
         (Reach::Restrict { param: true }, other) | (other, Reach::Restrict { param: true }) => match other {
@@ -198,6 +207,29 @@ fn by_reach(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Ali
         },
         _ => May,
     }
+}
+
+/// Whether a pointer's value goes nowhere: it is followed, compared, and given to calls that do not keep it, and nothing else.
+fn is_told_nobody(body: &Body, effects: &Effects<'_>, s: SymbolId) -> bool {
+    let parents = body.parents();
+    let above = |t: TermId| parents.get(base::IndexId::index(t)).copied().flatten();
+    let is_used_here = |t: TermId| {
+        let Some(up) = above(t) else { return false };
+        let first = body.args(up).first() == Some(&t);
+        match body.op(up) {
+            Op::Deref | Op::Unary(UnOp::Not) => true,
+            Op::Index | Op::Member { arrow: true, .. } | Op::Assign => first,
+            Op::If | Op::While => first,
+            // whoever gets it then runs nothing of this function
+            Op::Return => true,
+            Op::Binary(op) => op.is_comparison() || op.is_logical(),
+            // what a call keeps is asked below
+            Op::Call => !first,
+            _ => false,
+        }
+    };
+    body.walk(body.root).filter(|&t| body.as_symbol(t) == Some(s)).all(is_used_here)
+        && !effects.is_handed_on(s)
 }
 
 /// Whether the variable is an object that this file defines `const`, as a whole. (A declaration that is `extern` only may

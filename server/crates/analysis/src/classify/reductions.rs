@@ -2,7 +2,7 @@
 
 use term::{BinOp, Body, FloatKind, IntKind, Op, Overflow, SymbolId, TermId, TypeId, TypeKind};
 
-use crate::flow::effects::is_pure_callee;
+use crate::flow::effects::{is_pure_callee, written};
 use crate::flow::terms::statements;
 use crate::ReductionOp;
 
@@ -14,13 +14,112 @@ pub(crate) struct Update {
     pub place: TermId,
     /// Every occurrence of the accumulator in the statement (`place` included).
     pub occurrences: Vec<TermId>,
+    /// The statement that combines.
     pub statement: TermId,
+    /// The statement that keeps what that one put into a variable: `t = s + e; s = t;`.
+    pub kept_by: Option<TermId>,
+}
+
+impl Update {
+    /// Its statements, in their order.
+    pub(crate) fn statements(&self) -> impl Iterator<Item = TermId> {
+        [Some(self.statement), self.kept_by].into_iter().flatten()
+    }
 }
 
 /// All accumulating statements under a term.
 pub(crate) fn updates(body: &Body, root: TermId) -> Vec<Update> {
     // Only statements count: the value of an accumulation must not be used.
-    statements(body, root).into_iter().filter_map(|a| update(body, a)).collect()
+    let parts = statements(body, root).into_iter().flat_map(|t| in_order(body, t));
+    parts.filter_map(|a| update(body, a)).collect()
+}
+
+/// `a, b, c` as the statements that its parts are; of others the statement.
+fn in_order(body: &Body, t: TermId) -> Vec<TermId> {
+    match body.op(t) {
+        Op::Comma => body.args(t).iter().flat_map(|&part| in_order(body, part)).collect(),
+        _ => vec![t],
+    }
+}
+
+/// Accumulations through a variable that carries the sum to the accumulator and serves nothing else: `t = s + e; s = t;`. So do
+/// translators from Fortran write sums of complex numbers, with members of structures for both. `is_lost`: whether nobody reads
+/// a variable after the loop.
+pub(crate) fn carried_updates(body: &Body, root: TermId, is_lost: &dyn Fn(SymbolId) -> bool) -> Vec<Update> {
+    let mut out = Vec::new();
+    for list in body.walk(root).filter(|&t| *body.op(t) == Op::List) {
+        let all: Vec<TermId> = body.args(list).iter().flat_map(|&t| in_order(body, t)).collect();
+        for (k, &keeps) in all.iter().enumerate() {
+            let (Op::Assign, &[place, carrier]) = (body.op(keeps), body.args(keeps)) else { continue };
+            let Some(s) = carrier_variable(body, carrier) else { continue };
+            let given = |t: TermId| match (body.op(t), body.args(t)) {
+                (Op::Declare(d), &[value]) => (body.as_symbol(carrier) == Some(*d)).then_some(value),
+                (Op::Assign, &[to, value]) => body.same(to, carrier).then_some(value),
+                _ => None,
+            };
+            let found = all[..k].iter().enumerate().rev().find_map(|(at, &t)| Some((at, given(t)?)));
+            let Some((at, value)) = found else { continue };
+            let is_alike = body.types.kind(body.ty(carrier)) == body.types.kind(body.ty(place));
+            let Some(update) =
+                is_alike.then(|| assignment(body, all[at], place, value, Some(keeps))).flatten()
+            else {
+                continue;
+            };
+            let apart = all[at + 1..k].iter().all(|&t| leaves_alone(body, t, place));
+            if apart && is_set_and_read_once(body, root, carrier, all[at]) && is_lost(s) {
+                out.push(update);
+            }
+        }
+    }
+    out
+}
+
+/// Whether a statement neither moves a place nor touches what lies there.
+fn leaves_alone(body: &Body, statement: TermId, place: TermId) -> bool {
+    let names: Vec<SymbolId> = body.walk(place).filter_map(|x| body.as_symbol(x)).collect();
+    let member = own_member(body, place);
+    let (mut named, mut elsewhere) = (0, 0);
+    for x in body.walk(statement) {
+        let calls = *body.op(x) == Op::Call && !body.callee(x).is_some_and(|f| is_pure_callee(body, f));
+        if calls || member.is_none() && written(body, x).is_some_and(|s| names.contains(&s)) {
+            return false;
+        }
+        named += usize::from(body.as_symbol(x).is_some_and(|s| names.first() == Some(&s)));
+        let another = own_member(body, x).zip(member).is_some_and(|(a, b)| a.0 == b.0 && a.1 != b.1);
+        elsewhere += usize::from(another);
+    }
+    named == elsewhere
+}
+
+/// The variable and the field of `s.f`, where no other field shares its bytes.
+fn own_member(body: &Body, place: TermId) -> Option<(SymbolId, usize)> {
+    let (Op::Member { field, arrow: false }, &[of]) = (body.op(place), body.args(place)) else { return None };
+    let TypeKind::Record(r) = body.types.kind(body.ty(of)) else { return None };
+    let record = body.types.record(*r);
+    let k = record.fields.iter().flatten().position(|f| f.name == *field)?;
+    let is_plain = !record.is_union && record.fields.iter().flatten().all(|f| f.bits.is_none());
+    is_plain.then_some((body.as_symbol(of)?, k))
+}
+
+/// The variable that a place is, or is a member of, if nobody else can reach it.
+fn carrier_variable(body: &Body, place: TermId) -> Option<SymbolId> {
+    let s = body.as_symbol(place).or_else(|| Some(own_member(body, place)?.0))?;
+    body.symbols[s].is_own_scalar().then_some(s)
+}
+
+/// Whether a variable, or a member of one, is set by this statement, read once, and named nowhere else.
+fn is_set_and_read_once(body: &Body, root: TermId, place: TermId, set_by: TermId) -> bool {
+    let Some(s) = carrier_variable(body, place) else { return false };
+    let (mut named, mut members, mut same) = (0, 0, 0);
+    for x in body.walk(root) {
+        named += usize::from(body.as_symbol(x) == Some(s));
+        same += usize::from(body.same(x, place));
+        members += usize::from(own_member(body, x).is_some_and(|m| m.0 == s));
+    }
+    // as a whole it is not named, so that each member goes its own way
+    let apart = body.as_symbol(place).is_some() || members == named;
+    let declared = usize::from(matches!(body.op(set_by), Op::Declare(_)));
+    apart && same + declared == 2
 }
 
 fn update(body: &Body, t: TermId) -> Option<Update> {
@@ -43,6 +142,7 @@ fn update(body: &Body, t: TermId) -> Option<Update> {
                 place,
                 occurrences: vec![place],
                 statement: t,
+                kept_by: None,
             })
         }
         Op::Step { .. } => {
@@ -53,9 +153,10 @@ fn update(body: &Body, t: TermId) -> Option<Update> {
                 place,
                 occurrences: vec![place],
                 statement: t,
+                kept_by: None,
             })
         }
-        Op::Assign => assignment(body, t, args[0], args[1]),
+        Op::Assign => assignment(body, t, args[0], args[1], None),
         Op::If if args.len() == 2 => guarded(body, t, args[0], args[1]),
         _ => None,
     }
@@ -66,13 +167,19 @@ fn is_place(body: &Body, place: TermId) -> bool {
 }
 
 /// `s = s op e`, `s = e op s`, chains of `+` and `-`, `s = c ? a : b` and `s = fmin(s, e)`.
-fn assignment(body: &Body, t: TermId, place: TermId, value: TermId) -> Option<Update> {
+fn assignment(
+    body: &Body,
+    t: TermId,
+    place: TermId,
+    value: TermId,
+    kept_by: Option<TermId>,
+) -> Option<Update> {
     if !is_place(body, place) {
         return None;
     }
     let make = |op, mut occurrences: Vec<TermId>| {
         occurrences.push(place);
-        Some(Update { op, place, occurrences, statement: t })
+        Some(Update { op, place, occurrences, statement: t, kept_by })
     };
     match body.op(value) {
         Op::Binary(BinOp::Add | BinOp::Sub) => {
@@ -184,7 +291,7 @@ fn guarded(body: &Body, t: TermId, condition: TermId, then: TermId) -> Option<Up
     }
     let (op, own) = comparison(body, condition, place, value, true)?;
     fits(body, op, t, body.ty(place), body.ty(value))?;
-    Some(Update { op, place, occurrences: vec![own, place], statement: t })
+    Some(Update { op, place, occurrences: vec![own, place], statement: t, kept_by: None })
 }
 
 /// `other REL place` (or mirrored): which extreme is kept if `take` says that `other` is taken when it holds.

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, SymbolId, TermId, TypeKind};
 
 use crate::classify::extremes::{extremes, Extreme};
-use crate::classify::reductions::{updates, Update};
+use crate::classify::reductions::{carried_updates, updates, Update};
 use crate::context::Context;
 use crate::flow::liveness::{exposed_reads, surely_written};
 use crate::flow::parts::Inside;
@@ -191,8 +191,10 @@ impl Scalars {
 
     fn find_reductions(&mut self, cx: &Context<'_>, model: &Model<'_>, inner: TermId, all: &Occurrences) {
         let body = cx.body;
+        let is_lost = |s: SymbolId| model.declared_inside(s) || !cx.liveness().is_live_after(model.root, s);
+        let carried = carried_updates(body, inner, &is_lost);
         let (variables, cells): (Vec<Update>, Vec<Update>) =
-            updates(body, inner).into_iter().partition(|u| body.as_symbol(u.place).is_some());
+            updates(body, inner).into_iter().chain(carried).partition(|u| body.as_symbol(u.place).is_some());
         let mut groups: Vec<(SymbolId, Vec<Update>)> = Vec::new();
         let mut known: FxHashMap<SymbolId, usize> = FxHashMap::default();
         for u in variables {
@@ -251,11 +253,13 @@ impl Scalars {
                 }
             }
         }
-        for ((base, fields, _), same) in groups {
+        for ((base, fields, _), mut same) in groups {
             let Some(first) = same.first() else { continue };
             let one =
                 same.iter().all(|u| body.same(u.place, first.place)) && is_fixed_cell(model, of(first.place));
             let fields = fields.into_iter().map(|f| f.1).collect();
+            // what goes through a variable of the iteration's is no single step on memory that others share
+            same.retain(|u| one || u.kept_by.is_none());
             self.add_reduction(body, base, fields, if one { Cells::One } else { Cells::Many }, &same);
         }
     }
@@ -279,7 +283,7 @@ impl Scalars {
             op: first.op,
             ty: body.ty(first.place),
             key: None,
-            updates: updates.iter().map(|u| u.statement).collect(),
+            updates: updates.iter().flat_map(Update::statements).collect(),
         });
     }
 

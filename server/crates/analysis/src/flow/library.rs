@@ -71,7 +71,7 @@ pub(crate) fn library_effect(name: &str) -> Option<LibraryEffect> {
         "memcmp" | "strcmp" | "strncmp" | "strcoll" | "strspn" | "strcspn" => memory(0b11, 0),
         "memchr" | "strchr" | "strrchr" => first(memory(0b01, 0)),
         "strstr" => first(memory(0b11, 0)),
-        "strlen" | "strnlen" => memory(0b01, 0),
+        "strlen" | "strnlen" | "nan" | "nanf" => memory(0b01, 0),
         "strdup" => fresh(memory(0b01, 0)),
         // 7.22, numbers from text, allocation.
         "atoi" | "atol" | "atoll" | "atof" => memory(0b01, 0),

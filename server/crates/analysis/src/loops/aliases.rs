@@ -37,8 +37,11 @@ pub(crate) fn alias_conditions(
             facts.obstacles.push(Obstacle { kind: ObstacleKind::NeedsPromise(kind), term: write.term });
         }
     }
-    // Of each base: whether it is written, whether its stretch of memory is known, and where it is first met.
-    let first = |s: SymbolId| accesses.iter().position(|x| x.base == s);
+    // Of each base: whether it is written, whether its stretch of memory is known, and where it is first written, or met.
+    let first = |s: SymbolId| {
+        let written = accesses.iter().position(|x| x.base == s && x.write);
+        written.or_else(|| accesses.iter().position(|x| x.base == s))
+    };
     let of = |s: SymbolId| {
         let written = accesses.iter().any(|x| x.base == s && x.write);
         (s, written, first(s), OnceCell::new())
@@ -61,7 +64,9 @@ pub(crate) fn alias_conditions(
             let known =
                 |s: SymbolId, k: &OnceCell<bool>| *k.get_or_init(|| has_extent(&computed, accesses, s));
             let promised = model.promises.apart(a, b);
-            let at = [a_first, b_first].into_iter().flatten().min().map_or(model.root, |k| accesses[*k].term);
+            // what is changed is where they meet
+            let written = [(a_first, a_written), (b_first, b_written)].into_iter().filter(|(_, w)| **w);
+            let at = written.filter_map(|(k, _)| *k).min().map_or(model.root, |k| accesses[k].term);
             let kind = || ConditionKind::NoAlias(object(a), object(b));
             if model.start_together(a, b) && promised.is_none() {
                 let kind = ObstacleKind::SameArray(object(a), object(b));

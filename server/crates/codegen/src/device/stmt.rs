@@ -154,7 +154,11 @@ impl Stmts<'_, '_> {
             let counter = self.exprs.kernel.dims.first().map_or("0", |d| d.counter_name.as_str());
             self.out.from(t, &format!("{} = {counter};", k.at_name));
         }
-        for r in self.exprs.kernel.reductions.iter().filter(|r| r.updates.contains(&t)) {
+        let within = |u: &TermId| match self.exprs.plan.body.op(t) {
+            Op::Comma => self.exprs.plan.body.walk(t).any(|x| x == *u),
+            _ => *u == t,
+        };
+        for r in self.exprs.kernel.reductions.iter().filter(|r| r.updates.iter().any(within)) {
             let name = r.name.clone();
             if let Some(flag) = reduce::nan_flag(self.exprs.plan, r, &name) {
                 self.out.from(t, &format!("if ({name} != {name}) {flag} = true;"));

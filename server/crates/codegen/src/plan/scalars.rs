@@ -55,7 +55,12 @@ impl<'a> Builder<'_, 'a> {
             }
             let is_float = body.types.as_float(ty).is_some();
             let mut forms: Vec<MinMaxForm> = Vec::new();
-            for &u in &r.updates {
+            // of `t = s + e; s = t` what the first computes
+            let keeps = |u: TermId| {
+                matches!((body.op(u), body.args(u)), (Op::Assign, &[_, value])
+                    if matches!(body.op(value), Op::Sym(_) | Op::Member { .. }))
+            };
+            for &u in r.updates.iter().filter(|&&u| !keeps(u)) {
                 match r.op {
                     ReductionOp::Add | ReductionOp::Mul if !is_float => {
                         let assigned = body.args(u).get(1).copied();
@@ -193,8 +198,8 @@ fn min_max_form(body: &Body, update: TermId, place: TermId) -> Option<MinMaxForm
     match body.op(update) {
         // `if (x < m) m = x;`: the assignment needs a true comparison, which no NaN gives.
         Op::If if args.len() == 2 && compares(args[0]) => Some(MinMaxForm::Compare),
-        Op::Assign => {
-            let value = strip(*args.get(1)?)?;
+        Op::Assign | Op::Declare(_) => {
+            let value = strip(*args.last()?)?;
             match body.op(value) {
                 Op::Select => {
                     let parts = body.args(value);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::c::pp::{self, predefined, Line, MacroState};
+use crate::c::pp::{self, predefined, Line, MacroState, MacroToken};
 use crate::c::unit::Walk;
 use crate::{Choice, Taken};
 
@@ -27,11 +27,27 @@ impl Walk<'_, '_> {
                 {
                     return;
                 }
-                for t in tokens.iter().filter(|t| t.is_name()) {
-                    self.note_choice(t.text());
+                let mut k = 0;
+                while let Some(t) = tokens.get(k) {
+                    // what is between its parentheses is no name
+                    if let Some((close, inside)) = Self::asked_header(tokens, k) {
+                        self.note_header(inside);
+                        k = close;
+                    } else if t.is_name() {
+                        self.note_choice(t.text());
+                    }
+                    k += 1;
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Notes a header that a condition asks for and that is not there.
+    fn note_header(&mut self, inside: &[MacroToken]) {
+        let Some((name, _)) = self.header_asked(inside) else { return };
+        if !self.has_header(inside, false) {
+            self.note(name.into(), Taken::NotFound);
         }
     }
 

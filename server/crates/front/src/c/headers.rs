@@ -292,7 +292,6 @@ pub fn is_standard(name: &str) -> bool {
             | "emmintrin"
             | "xmmintrin"
             | "x86intrin"
-            | "windows"
             | "io"
             | "conio"
             | "process"

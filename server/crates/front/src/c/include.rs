@@ -267,24 +267,13 @@ impl Walk<'_, '_> {
         let mut out = Vec::with_capacity(tokens.len());
         let mut k = 0;
         while let Some(t) = tokens.get(k) {
-            let next = match &**t.text() {
-                "__has_include" => false,
-                "__has_include_next" => true,
-                _ => {
-                    out.push(t.clone());
-                    k += 1;
-                    continue;
-                }
-            };
-            let is = |j: usize, w: &str| tokens.get(j).is_some_and(|t| &**t.text() == w);
-            let close = (k + 1..tokens.len()).find(|&j| is(j, ")")).filter(|_| is(k + 1, "("));
-            let Some(close) = close else {
-                // `defined(__has_include)`
+            let Some((close, inside)) = Self::asked_header(tokens, k) else {
+                // `defined(__has_include)`, too
                 out.push(t.clone());
                 k += 1;
                 continue;
             };
-            let inside = tokens.get(k + 2..close).unwrap_or(&[]);
+            let next = &**t.text() == "__has_include_next";
             out.push(MacroToken::number(match self.has_header(inside, next) {
                 true => "1",
                 false => "?unknown",
@@ -294,14 +283,28 @@ impl Walk<'_, '_> {
         out
     }
 
-    /// Whether such a header is surely there. That one is not found does not say that a compiler would not find it.
-    fn has_header(&mut self, inside: &[MacroToken], next: bool) -> bool {
+    /// What stands between the parentheses of the `__has_include(…)` at `k`, and where that ends.
+    pub(crate) fn asked_header(tokens: &[MacroToken], k: usize) -> Option<(usize, &[MacroToken])> {
+        let asks = matches!(&**tokens.get(k)?.text(), "__has_include" | "__has_include_next");
+        let is = |j: usize, w: &str| tokens.get(j).is_some_and(|t| &**t.text() == w);
+        let close = (k + 1..tokens.len()).find(|&j| is(j, ")")).filter(|_| asks && is(k + 1, "("))?;
+        Some((close, tokens.get(k + 2..close)?))
+    }
+
+    /// The header that it names, and whether in quotes.
+    pub(crate) fn header_asked(&self, inside: &[MacroToken]) -> Option<(String, bool)> {
         let text = match inside.first().map(|t| &**t.text()) {
             // a name between brackets is no expression: `linux/if.h`
             Some("<") => Some(inside.iter().map(|t| &**t.text()).collect::<String>()),
             _ => self.s.macros.text_of(inside),
         };
-        let Some((name, quoted)) = text.as_deref().and_then(pp::header_name) else { return false };
+        let (name, quoted) = text.as_deref().and_then(pp::header_name)?;
+        Some((name.to_owned(), quoted))
+    }
+
+    /// Whether such a header is surely there. That one is not found does not say that a compiler would not find it.
+    pub(crate) fn has_header(&mut self, inside: &[MacroToken], next: bool) -> bool {
+        let Some((name, quoted)) = self.header_asked(inside) else { return false };
         let ask = Ask { name: name.into(), quoted, next, from: self.header.map(|h| h.id()) };
         let found = self.s.including.headers.and_then(|h| h.source.find(&ask));
         self.s.including.asked.push((ask, answer_of(&found)));

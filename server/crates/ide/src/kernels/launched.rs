@@ -18,8 +18,9 @@ pub(super) fn in_part(doc: &Doc, name: &str, shown: &str) -> String {
             let at = super::said::launch_place(doc, &g.at);
             match (&g.given.grid, &g.given.block) {
                 (None, Some(block)) => format!(
-                    "the launch {at} has blocks of {} threads; its grid is not known as a number",
-                    number(*block)
+                    "the launch {at} has blocks of {} threads{}; its grid is not known as a number",
+                    number(*block),
+                    taken_for_block(doc, g)
                 ),
                 (Some(grid), None) => format!(
                     "the launch {at} has {} blocks; how many threads a block has is not known as a number",
@@ -33,6 +34,12 @@ pub(super) fn in_part(doc: &Doc, name: &str, shown: &str) -> String {
             None => "how it is launched is not known".to_owned(),
         },
     }
+}
+
+/// ` (for the default `size` = 256, line 4)`, of what its block was taken from.
+fn taken_for_block(doc: &Doc, g: &super::GivenLaunch) -> String {
+    let all = super::shape::taken(doc, g);
+    super::said::taken_words(doc, all.get(..g.given.block_taken).unwrap_or(&[]))
 }
 
 /// `256`, `16 by 16`

@@ -73,16 +73,17 @@ void clear(int n, float *a) {
         a[i] *= 2;
     }
 }
-int length(const int *s, int *t) {
-    int n = 0;
-    while (s[n] != 0) {
-//  ^^^^^^^^^^^^^^^^^ unknown-loop
-        t[n++] = 1;
+int length(int n, int *t) {
+    while (n > 1) {
+//  ^^^^^^^^^^^^^ carried-dependence
+        t[n - 1] = t[n] + 1;
+        n--;
     }
     do {
-//  ^^ unknown-loop
-        t[n--] = 2;
-    } while (s[n] > 100);
+//  ^^ carried-dependence
+        t[n + 1] = t[n] + 2;
+        n++;
+    } while (n < 100);
     return n;
 }
 ",

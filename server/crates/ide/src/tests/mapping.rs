@@ -232,7 +232,7 @@ fn what_is_said_beside_the_loop_and_on_hover() {
         format!("{labels}\n{}\n", lines.collect::<Vec<_>>().join("\n"))
     };
     expect![[r#"
-        parallel, 1 of 2 accesses strided
+        no hint
           - coalesced: `a[i][j]`, 8 sectors of 32 B a request (ideal 8)
           - strided: `b[j][i]`, lanes 768 B apart, 32 sectors of 32 B a request (ideal 8)
         - sectors of one request of every access: 40 with `j` along the lanes, 40 with `i`

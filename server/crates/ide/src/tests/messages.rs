@@ -138,7 +138,7 @@ fn pointers_into_one_array() {
         "void f(int n, int *a) {\n    int *b = a;\n    b++;\n    for (int i = 0; i < n; i++)\n        b[i] = a[i];\n}\n",
         expect![[r#"
             4:5 information[unknown-loop] Unknown whether loop iterations are independent: `a` and `b` start in the same array (line 5), and how far apart they are is not known. Reach both through the array's own name and subscripts, so that their distance can be seen.
-              5:16 `a` and `b` start in the same array (line 5), and how far apart they are is not known
+              5:9 `a` and `b` start in the same array (line 5), and how far apart they are is not known
         "#]],
     );
 }

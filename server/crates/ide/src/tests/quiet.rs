@@ -226,3 +226,17 @@ fn loops_of_few_rounds_and_along_links() {
     let links = "struct node { double v; struct node *next; };\nvoid f(struct node *n, double *a)\n{\n    int k = 0;\n    while (n) {\n        a[k++] = n->v;\n        n = n->next;\n    }\n}\n";
     assert_eq!(findings(links), []);
 }
+
+#[test]
+fn loops_that_are_far_from_a_verdict() {
+    // what is called can be given a definition, or promised to be pure
+    told("    for (int i = 0; i < n; i++)\n        a[i] = look(b[i]) + see(b[i]);", "unknown-loop");
+    silent("    for (int i = 0; i < n; i++)\n        if (look(b[i]) > 0)\n            break;\n        else\n            a[i + 1] = b[(int)b[i]] + a[i];");
+    silent("    while (n > 1) {\n        a[n] = b[n] * 2.0 + a[n / 2];\n        n = n / 2;\n    }");
+}
+
+#[test]
+fn parallel_loops_that_are_too_small_to_pay() {
+    silent("    for (int i = 0; i < 20; i++) {\n        double x = a[i];\n        for (int k = 0; k < n; k++)\n            x = x * x + b[i];\n        a[i] = x;\n    }");
+    told("    for (int i = 0; i < 2000; i++) {\n        double x = a[i];\n        for (int k = 0; k < n; k++)\n            x = x * x + b[i];\n        a[i] = x;\n    }", "parallel-loop");
+}

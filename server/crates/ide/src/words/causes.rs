@@ -142,7 +142,7 @@ pub(super) fn not_counted(why: NotCounted, line: u32, keyword: &str) -> Obstacle
             "",
         ),
         NotCounted::Condition => (
-            format!("the condition of the `for` on line {line} does not compare the index with a fixed bound"),
+            format!("the condition of the `for` on line {line} is not one comparison of the index with a fixed bound"),
             "",
         ),
         NotCounted::Step => (

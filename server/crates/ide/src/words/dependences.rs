@@ -38,8 +38,28 @@ fn may_accumulate(view: &FunctionView, id: LoopId, s: SymbolId) -> bool {
             _ => false,
         })
         .collect();
-    let from_itself = |&t: &TermId| matches!(body.op(t), Op::Compound(_)) || names(t) > 1;
+    let from_itself = |&t: &TermId| match (body.op(t), body.args(t)) {
+        (Op::Compound(_), _) => true,
+        (_, &[_, value]) => names(t) > 1 && operators_around(body, value, s).is_some_and(|all| all.len() < 2),
+        _ => false,
+    };
     sets.iter().all(from_itself) && sets.iter().map(|&t| names(t)).sum::<usize>() == names(whole)
+}
+
+/// The operators that a value goes through from a variable that it is made of, sums and differences as one. `None`: the variable
+/// is not in it.
+fn operators_around(body: &term::Body, value: TermId, s: SymbolId) -> Option<Vec<term::BinOp>> {
+    if body.as_symbol(value) == Some(s) {
+        return Some(Vec::new());
+    }
+    let mut found = body.args(value).iter().find_map(|&part| operators_around(body, part, s))?;
+    if let Op::Binary(op) = body.op(value) {
+        let op = if *op == term::BinOp::Sub { term::BinOp::Add } else { *op };
+        if !found.contains(&op) {
+            found.push(op);
+        }
+    }
+    Some(found)
 }
 
 /// What source and sink do.

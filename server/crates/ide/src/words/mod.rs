@@ -17,6 +17,8 @@ mod refusals;
 mod terms;
 mod threads;
 
+use std::sync::Arc;
+
 use analysis::{
     Cells, Condition as Needed, ConditionKind, LoopId, MetBy, NotCounted, Obstacle, ObstacleKind, Reduction,
     ReductionOp, Verdict,
@@ -214,8 +216,8 @@ pub(crate) fn told<'v>(view: &'v FunctionView, id: LoopId) -> Vec<&'v Obstacle> 
     let any = all.iter().any(not_read);
     // the same of the same name is told once, where it stands first
     let names = |o: &Obstacle| {
-        use ObstacleKind::{Call, UnknownCall, UnknownPointer};
-        matches!(o.kind, Call { .. } | UnknownCall(_) | UnknownPointer(_))
+        use ObstacleKind::{Budget, Call, CarriedScalar, UnknownCall, UnknownPointer};
+        matches!(o.kind, Call { .. } | UnknownCall(_) | UnknownPointer(_) | CarriedScalar(_) | Budget(_))
     };
     let again = |k: usize, o: &Obstacle| names(o) && all.iter().take(k).any(|before| before.kind == o.kind);
     let is_left_out = |k: usize, o: &Obstacle| any && follows(o) || again(k, o);
@@ -318,10 +320,14 @@ pub(crate) fn dependence_places(view: &FunctionView, id: LoopId) -> Vec<Related>
 /// The places of the obstacles.
 pub(crate) fn obstacle_places(view: &FunctionView, id: LoopId) -> Vec<Related> {
     let l = view.of(id);
-    let inside = told(view, id).into_iter().filter(|o| o.term != l.term).take(4);
-    inside
-        .map(|o| Related { span: view.span(o.term), message: capitalized(&obstacle(view, o).reason).into() })
-        .collect()
+    let mut out: Vec<Related> = Vec::new();
+    for o in told(view, id).into_iter().filter(|o| o.term != l.term) {
+        let message: Arc<str> = capitalized(&obstacle(view, o).reason).into();
+        if out.len() < 4 && out.iter().all(|r| r.message != message) {
+            out.push(Related { span: view.span(o.term), message });
+        }
+    }
+    out
 }
 
 /// "`s` (+)"

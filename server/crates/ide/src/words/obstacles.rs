@@ -179,7 +179,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                     (None, _) if called_by_name(view, *term).is_some() => {
                         format!("{} is not followed, and two iterations may touch the same cell", subscript(view, *term, line))
                     }
-                    (None, true) => format!("{} is changed in the loop itself, and by how much is not known", subscript(view, *term, line)),
+                    (None, true) => format!("{} is changed in the loop itself, and what it is in each iteration is not followed", subscript(view, *term, line)),
                     (None, false) if !is_written(view, obstacle.term) => {
                         format!("{} {how}, and another iteration may write what is read there", subscript(view, *term, line))
                     }
@@ -189,6 +189,11 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                 "",
             )
         }
+        ObstacleKind::NonAffineSubscript if is_end_of_loop(view, obstacle.term) => words(
+            "non-affine-subscript",
+            format!("where the loop on line {line} ends, `{text}`, is not a sum of variables with constant factors"),
+            "Give its end a variable of its own before the loop.",
+        ),
         ObstacleKind::NonAffineSubscript => words(
             "non-affine-subscript",
             format!("{} is not a sum of loop indices with constant factors", subscript(view, obstacle.term, line)),
@@ -196,7 +201,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         ),
         ObstacleKind::NoExtent => words(
             "no-extent",
-            format!("the cells that `{text}` on line {line} means are not one part of an array that can be copied by itself"),
+            format!("which part of an array `{text}` on line {line} touches was not found as one that can be copied by itself"),
             "",
         ),
         ObstacleKind::DataDependentCondition if is_fixed(view, obstacle.term) => words(
@@ -381,6 +386,12 @@ fn budget(doing: Work) -> &'static str {
 pub(crate) enum KernelLimit {
     Kernel,
     File,
+}
+
+/// Whether a term is what a loop's header tests.
+fn is_end_of_loop(view: &FunctionView, term: term::TermId) -> bool {
+    let body = view.body();
+    body.loops(body.root).any(|l| body.loop_parts(l).and_then(|parts| parts.condition) == Some(term))
 }
 
 /// What is said of so many kernels, of which this is the first, that a limit of counted steps leaves unknown.

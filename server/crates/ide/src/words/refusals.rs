@@ -70,9 +70,12 @@ pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
             format!("how `{}` is used on line {line} is not described well enough for a kernel", name(*s))
         }
         RefusalKind::ControlFlow => format!("the jump on line {line} cannot be made in a kernel"),
-        RefusalKind::Operation => {
-            format!("{text} on line {line} is an operation that kernels are not written with")
-        }
+        RefusalKind::Operation => match view.body().op(reason.term) {
+            Op::Sym(_) | Op::Member { .. } | Op::Index => {
+                format!("{text} on line {line} is used in a way that kernels are not written with")
+            }
+            _ => format!("{text} on line {line} is an operation that kernels are not written with"),
+        },
         RefusalKind::ReductionCell => {
             format!("{text} on line {line} accumulates in a cell that cannot be named before the loop")
         }

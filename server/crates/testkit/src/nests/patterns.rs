@@ -39,7 +39,7 @@ impl Gen {
             tail: String::new(),
         };
         let y = self.fresh("y");
-        match (self.rng.below(15), target) {
+        match (self.rng.below(17), target) {
             // histograms, and two operators or a look at the count
             (0..=2, Some(a)) => {
                 let s = self.int_data();
@@ -122,7 +122,35 @@ impl Gen {
                 let d = self.condition();
                 vec![Stmt::Line(format!("if ({c}) tc = {e};")), Stmt::Line(format!("if ({d}) {place} = tc;"))]
             }
-            _ => vec![Stmt::Line(format!("wk[{}] += {e};", self.rng.below(3)))],
+            (14, _) => vec![Stmt::Line(format!("wk[{}] += {e};", self.rng.below(3)))],
+            _ => self.carried_sum(&y, &e, &c, &place),
         }
+    }
+    /// A sum that goes through a variable, and what may happen to it on the way.
+    fn carried_sum(&mut self, y: &str, e: &str, c: &str, place: &str) -> Vec<Stmt> {
+        let sum = *self.rng.pick(&["bj", "bj", "wk[1]", "lw"]);
+        let op = *self.rng.pick(&["+", "+", "-", "^"]);
+        let (declared, carrier) =
+            if self.rng.chance(50) { ("int ", y.to_owned()) } else { ("", "tc".to_owned()) };
+        let value = match self.rng.below(6) {
+            0 => format!("{e} {op} {sum}"),
+            1 => format!("{sum} > {e} ? {sum} : {e}"),
+            _ => format!("{sum} {op} {e}"),
+        };
+        let mut body = vec![format!("{declared}{carrier} = {value};")];
+        match self.rng.below(8) {
+            0 => body.push(format!("{sum} += 1;")),
+            1 => body.push(format!("{place} = {carrier};")),
+            2 => body.push(format!("{place} = {e};")),
+            3 => body.push(format!("{carrier} += 1;")),
+            _ => {}
+        }
+        body.push(match self.rng.chance(85) {
+            true => format!("{sum} = {carrier};"),
+            false => format!("if ({c}) {sum} = {carrier};"),
+        });
+        let head = if self.rng.chance(30) { format!("if ({c})") } else { String::new() };
+        let body = body.into_iter().map(Stmt::Line).collect();
+        vec![Stmt::Block { head, body, tail: String::new() }]
     }
 }

@@ -121,8 +121,11 @@ fn expanded(
     let (own_terms, homes, came_with) = (e.own_terms, e.homes, e.came_with);
     let mut b = e.b;
     release(&mut b, body.root, own_symbols);
+    let mut whole = b.finish(body.root);
+    // calls of which it is seen that they run no function once more keep what statics hold
+    whole.note_kept();
     let mut e = Expanded {
-        body: b.finish(body.root),
+        body: whole,
         own_terms,
         own_symbols,
         homes,
