@@ -314,13 +314,20 @@ fn updates(src: Source<'_>, at: (usize, usize), facts: &Facts, tables: &mut Tabl
         }
     }
     for (u, of) in all {
-        let Some((from, to)) = src.place(u) else { continue };
+        // of a declaration what it computes
+        let value = match (src.body.op(u), src.body.args(u)) {
+            (Op::Declare(_), &[value]) => Some(value),
+            _ => None,
+        };
+        let Some((from, to)) = src.place(value.unwrap_or(u)) else { continue };
         let number = tables.updates;
         tables.updates += 1;
         tables.members.extend(of.iter().map(|(l, r)| format!("{{ {number}, {l}, {r} }}")));
         let (open, close) = (format!("ww_update({number});"), "ww_updated();");
-        let statement =
-            !src.body.op(u).is_write() && *src.body.op(u) != Op::Call && *src.body.op(u) != Op::Select;
+        let statement = value.is_none()
+            && !src.body.op(u).is_write()
+            && *src.body.op(u) != Op::Call
+            && *src.body.op(u) != Op::Select;
         if statement || is_void(src.body, u) {
             let expression = !statement;
             let (before, after) = if expression { ("({", ";") } else { ("{", "") };

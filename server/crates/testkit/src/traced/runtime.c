@@ -354,7 +354,8 @@ static void updated(void) {
         Access *a = &S->pending[n];
         for (unsigned b = 0; b < a->size; b++) {
             char *p = a->at + b;
-            int mine = !wrote;
+            int mine = 0;
+            for (int d = 0; d < S->update_depth && !wrote && !mine; d++) mine = reduction(&S->levels[d], p) >= 0;
             for (int k = 0; k < S->pendings && !mine; k++)
                 mine = S->pending[k].write && p >= S->pending[k].at && p < S->pending[k].at + S->pending[k].size;
             byte(p, a->write, mine, a->pc, 0, S->update_depth);
