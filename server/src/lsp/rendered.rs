@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn what_is_sent_is_what_requests_are_answered_with() -> anyhow::Result<()> {
         let code = "// warpwright: ignore[x]\nvoid f(int n, float *a) {\n  /* \u{1f600}\"\\ */ for (int i = 1; i < n; i++) \
-                    a[i] = a[i - 1];\n}\nvoid g(float *a) { while (*a) *a++ = 1; }\n";
+                    a[i] = a[i - 1];\n}\nvoid g(int n, float *a) { for (int i = 1; i < n; i++) a[i] = a[i - 1] * 2; }\n";
         let doc = ide::Doc::open(ide::Language::C, "a.c", text::Text::new(code)?, ide::Options::default());
         let uri: lsp::Uri = "file:///a%20b.c".parse()?;
         let findings = checked(&doc, &ide::Memo::new())?;

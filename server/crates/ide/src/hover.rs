@@ -233,7 +233,7 @@ fn parallel(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
         }
     }
     if l.verdict == Verdict::Independent {
-        lines.push("- because: no iteration writes a cell that another one reads or writes".to_owned());
+        lines.push(format!("- because: {}", because(view, l)));
     }
     for r in &l.reductions {
         lines.push(format!(
@@ -259,6 +259,16 @@ fn parallel(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
 }
 
 /// Of a loop that each thread of a kernel goes through: nothing tests what it rests on, and no kernel is made of it.
+/// Why a loop's iterations are independent; of what counts along each finds its value by itself.
+fn because(view: &FunctionView, l: &analysis::LoopFacts) -> String {
+    let mut text = "no iteration writes a cell that another one reads or writes".to_owned();
+    let along: Vec<String> = l.inductions.iter().map(|i| code(view.symbol(i.symbol))).collect();
+    if !along.is_empty() {
+        text.push_str(&format!(", and {} can be computed from the loop's index", words::list(&along)));
+    }
+    text
+}
+
 fn by_a_thread(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
     let l = view.of(id);
     lines.push("- each thread that comes here runs it by itself".to_owned());

@@ -119,12 +119,13 @@ fn is_cheap(view: &FunctionView, id: LoopId) -> bool {
 /// rounds that nobody can count.
 fn is_far(view: &FunctionView, id: LoopId) -> bool {
     let of = view.of(id);
-    let obstacles = &of.obstacles;
+    // without those that follow from another
+    let obstacles = crate::words::told(view, id);
     // what it computes has a name, and a method
     if !of.recurrences.is_empty() {
         return false;
     }
-    let is_called = |o: &analysis::Obstacle| matches!(o.kind, ObstacleKind::UnknownCall(_));
+    let is_called = |o: &&analysis::Obstacle| matches!(o.kind, ObstacleKind::UnknownCall(_));
     let beyond = |o: &analysis::Obstacle| match &o.kind {
         ObstacleKind::NotCounted(_) | ObstacleKind::IndirectCall | ObstacleKind::Budget(_) => true,
         // what decides is data, or where a pointer goes
@@ -138,7 +139,7 @@ fn is_far(view: &FunctionView, id: LoopId) -> bool {
         _ => false,
     };
     let kinds: FxHashSet<_> = obstacles.iter().map(|o| std::mem::discriminant(&o.kind)).collect();
-    kinds.len() > KINDS || obstacles.iter().any(beyond)
+    kinds.len() > KINDS || obstacles.iter().any(|o| beyond(o))
 }
 
 /// Whether a document holds kernels beside the code that launches them, where no offload starts.

@@ -456,6 +456,23 @@ void f(int n, int m) {
         "#]],
     );
     check(
+        "split: at=3",
+        "void f(int n, int *w) {
+    $0for (int i = 1; i < (n & 3); i++)
+        w[i] = i;
+}
+",
+        expect![[r#"
+            // Split i at 3
+            void f(int n, int *w) {
+                for (int i = 1; i < (3 < (n & 3) ? 3 : (n & 3)); i++)
+                    w[i] = i;
+                for (int i = 3; i < (n & 3); i++)
+                    w[i] = i;
+            }
+        "#]],
+    );
+    check(
         "split: at=g()",
         "double a[100];
 void f(int n, int m) {

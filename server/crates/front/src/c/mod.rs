@@ -43,6 +43,7 @@ pub(crate) mod unit;
 mod values;
 
 pub(crate) use names::{is_keyword, looks_like_macro};
+pub(crate) use objects::SCOPED;
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -10,8 +10,12 @@ use term::device::Word;
 use term::{Op, RejectKind, Storage, TermId, TypeId, TypeKind};
 use tree_sitter::Node;
 
+use crate::c::env::Exported;
 use crate::c::{known, Entity, Lower};
 use crate::limits::c_objects::MAX_NESTED;
+
+/// Why an `enum class` is not.
+pub(crate) const SCOPED: &str = "scoped enumerations of C++ are not followed";
 
 impl Lower<'_> {
     /// Why making, copying, using or leaving an object of this type may run code that is not here. `None`: it runs none.
@@ -37,7 +41,16 @@ impl Lower<'_> {
             }
             // what stands for the type of something that is a gap itself, or of a name that nothing declares
             TypeKind::Opaque(word) if matches!(&**word, "?" | "{}" | "auto" | "") => None,
-            TypeKind::Opaque(word) => known::type_name(word, self.dialect).is_none().then(|| reason(word)),
+            TypeKind::Opaque(word) if known::type_name(word, self.dialect).is_some() => None,
+            TypeKind::Opaque(word) => Some(self.scoped_enumeration(word).unwrap_or_else(|| reason(word))),
+            _ => None,
+        }
+    }
+
+    /// Why nothing is known of a type that is an enumeration with a scope of its own, which has no code.
+    fn scoped_enumeration(&self, name: &str) -> Option<String> {
+        match &self.env.name(name)?.what {
+            Exported::Unknown(_, why) if why.ends_with(SCOPED) => Some(why.to_string()),
             _ => None,
         }
     }

@@ -190,7 +190,7 @@ impl Walk<'_, '_> {
                 return plain("`using` of C++ is not followed", self.declared(k, end));
             }
             "enum" if matches!(self.token(tag_at + 1), "class" | "struct") => {
-                return plain("scoped enumerations of C++ are not followed", self.declared(k, end));
+                return plain(crate::c::SCOPED, self.declared(k, end));
             }
             "struct" | "union" if self.token(tag_at + 1) == "__align__" => {
                 let name = self.header_end(k, end).saturating_sub(1);

@@ -39,7 +39,7 @@ pub(super) fn parallel(view: &FunctionView, id: LoopId, is_told: bool, lines: &m
         }
     }
     if l.verdict == Verdict::Independent && !is_told {
-        lines.push("- because: no iteration writes a cell that another one reads or writes".to_owned());
+        lines.push(format!("- because: {}", super::because(view, l)));
     }
     let reductions = l.reductions.iter().take(LISTED);
     let reductions: Vec<String> = reductions

@@ -539,7 +539,9 @@ impl Shown<'_> {
         let mut out = format!("**Kernel `{name}`**");
         let _ = writeln!(out, " with {launch}");
         out.push_str(&self.races());
-        if let Some(traffic) = &self.facts.traffic {
+        // what moves in functions that are not followed is not counted
+        let any = |all: &&Vec<analysis::Traffic>| all.iter().any(|t| t.read + t.written > 0);
+        if let Some(traffic) = self.facts.traffic.as_ref().filter(any) {
             let moved: u64 = traffic.iter().map(|t| t.read + t.written).sum();
             let least: u64 = traffic.iter().map(|t| t.places_read + t.places_written).sum();
             let _ = write!(out, "\n- global memory: {moved} elements moved, {least} if each were moved once");

@@ -183,6 +183,10 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                     (None, false) if !is_written(view, obstacle.term) => {
                         format!("{} {how}, and another iteration may write what is read there", subscript(view, *term, line))
                     }
+                    (None, false) if is_computed(view, *term) => format!(
+                        "{} {how}: whether two iterations give it the same value is not known",
+                        subscript(view, *term, line)
+                    ),
                     (None, false) => format!("{} {how} and may have the same value twice", subscript(view, *term, line)),
                 },
                 // what would help is tried: see `promises`

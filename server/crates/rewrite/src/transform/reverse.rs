@@ -81,7 +81,7 @@ fn reversed(site: &Site<'_>, c: &Counted<'_>) -> Result<(String, Option<String>)
         };
         return Ok((format!("{set}{last}; {name} {relation} {l}; {name}{by}"), None));
     }
-    let lower = site.text_of(c.lower);
+    let lower = site.operand(c.lower, SHIFT);
     match (c.step, c.relation) {
         (1, BinOp::Lt | BinOp::Le) => {
             if site.constant(c.lower).is_none() {

@@ -3,7 +3,7 @@
 //! Always legal: the order of the iterations stays (Allen & Kennedy 5.7; Wolfe 9.6). What it removes are dependences
 //! between the parts, and conditions on the index that hold in one part and not in the other.
 
-use term::strength::MUL;
+use term::strength::{MUL, SHIFT};
 use term::{BinOp, Op, TermId};
 
 use super::refusal::{shape, Refusal};
@@ -45,12 +45,16 @@ impl Transformation for Split {
         };
         Plan::new(format!("Split {} at {}", c.name, point.text), move || {
             let at = point.text.clone();
-            let end = c.end(site);
+            // each stands beside a comparison: `n & 3` is to be compared as a whole
+            let end = match c.relation {
+                BinOp::Lt => site.operand(c.bound, SHIFT),
+                _ => c.end(site),
+            };
             let first_end = match point.below_end {
                 true => at.clone(),
                 false => format!("({at} < {end} ? {at} : {end})"),
             };
-            let lower = site.text_of(c.lower);
+            let lower = site.operand(c.lower, SHIFT);
             let second = match point.above_start {
                 true => at.clone(),
                 false => format!("({at} > {lower} ? {at} : {lower})"),
@@ -65,7 +69,7 @@ impl Transformation for Split {
                 )
             };
             site.replace(id, 2, |lines| {
-                site.write_loop(lines, &head(lower, &first_end), &block, &block.all())?;
+                site.write_loop(lines, &head(&lower, &first_end), &block, &block.all())?;
                 let rest = c.written(site, Some(&second), None);
                 site.write_loop(lines, &rest, &block, &block.all())
             })
