@@ -1,5 +1,6 @@
 //! While a program runs, what the terminal sends is the program's: Ctrl-C does not end this process before it has cleaned up.
 
+use std::future::Future;
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -35,10 +36,12 @@ impl Signals {
     pub fn wait(&self, command: Command) -> std::io::Result<ExitStatus> {
         self.runtime.block_on(async {
             let mut command = tokio::process::Command::from(command);
+            // before there is anything that could be left behind
+            let asked = asked_to_end();
             let mut child = command.kill_on_drop(true).spawn()?;
             tokio::select! {
                 status = child.wait() => status,
-                () = asked_to_end() => {
+                () = asked => {
                     child.start_kill()?;
                     child.wait().await
                 }
@@ -47,18 +50,21 @@ impl Signals {
     }
 }
 
+/// Listens from the call on, not from when somebody waits.
 #[cfg(unix)]
-async fn asked_to_end() {
+fn asked_to_end() -> impl Future<Output = ()> {
     use tokio::signal::unix::{signal, SignalKind};
-    let Ok(mut end) = signal(SignalKind::terminate()) else { return std::future::pending().await };
-    let Ok(mut gone) = signal(SignalKind::hangup()) else { return std::future::pending().await };
-    tokio::select! {
-        _ = end.recv() => {}
-        _ = gone.recv() => {}
+    let heard = (signal(SignalKind::terminate()), signal(SignalKind::hangup()));
+    async move {
+        let (Ok(mut end), Ok(mut gone)) = heard else { return std::future::pending().await };
+        tokio::select! {
+            _ = end.recv() => {}
+            _ = gone.recv() => {}
+        }
     }
 }
 
 #[cfg(not(unix))]
-async fn asked_to_end() {
-    std::future::pending().await
+fn asked_to_end() -> impl Future<Output = ()> {
+    std::future::pending()
 }
