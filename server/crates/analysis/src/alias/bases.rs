@@ -4,7 +4,7 @@
 //! a variable whose address is taken nowhere; an object defined `const` is never modified (6.7.3p6). Types are not used: C programs
 //! that break the aliasing rule exist; arrays of C# cannot.
 
-use term::{Body, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
+use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::alias::fresh::{is_allocation, is_fresh_value, is_null};
 use crate::flow::effects::Effects;
@@ -180,9 +180,6 @@ fn by_reach(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Ali
         // Fresh memory cannot be what a parameter points to, nor a named object, nor other fresh memory.
         (Reach::Fresh, Reach::Fresh | Reach::Param | Reach::Restrict { .. } | Reach::Named { .. })
         | (Reach::Param | Reach::Restrict { .. } | Reach::Named { .. }, Reach::Fresh) => Distinct,
-        // What nobody was told of is in no memory, nor in another variable.
-        (Reach::Fresh, Reach::Global | Reach::Pointer) if is_told_nobody(body, effects, a) => Distinct,
-        (Reach::Global | Reach::Pointer, Reach::Fresh) if is_told_nobody(body, effects, b) => Distinct,
         // What a restrict parameter reaches and the loop modifies is reached through nothing else; only a local
         // pointer could have been derived from it.
         (Reach::Restrict { param: true }, other) | (other, Reach::Restrict { param: true }) => match other {
@@ -207,29 +204,6 @@ fn by_reach(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Ali
         },
         _ => May,
     }
-}
-
-/// Whether a pointer's value goes nowhere: it is followed, compared, and given to calls that do not keep it, and nothing else.
-fn is_told_nobody(body: &Body, effects: &Effects<'_>, s: SymbolId) -> bool {
-    let parents = body.parents();
-    let above = |t: TermId| parents.get(base::IndexId::index(t)).copied().flatten();
-    let is_used_here = |t: TermId| {
-        let Some(up) = above(t) else { return false };
-        let first = body.args(up).first() == Some(&t);
-        match body.op(up) {
-            Op::Deref | Op::Unary(UnOp::Not) => true,
-            Op::Index | Op::Member { arrow: true, .. } | Op::Assign => first,
-            Op::If | Op::While => first,
-            // whoever gets it then runs nothing of this function
-            Op::Return => true,
-            Op::Binary(op) => op.is_comparison() || op.is_logical(),
-            // what a call keeps is asked below
-            Op::Call => !first,
-            _ => false,
-        }
-    };
-    body.walk(body.root).filter(|&t| body.as_symbol(t) == Some(s)).all(is_used_here)
-        && !effects.is_handed_on(s)
 }
 
 /// Whether the variable is an object that this file defines `const`, as a whole. (A declaration that is `extern` only may

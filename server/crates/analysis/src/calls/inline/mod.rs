@@ -124,6 +124,12 @@ fn expanded(
     let mut whole = b.finish(body.root);
     // calls of which it is seen that they run no function once more keep what statics hold
     whole.note_kept();
+    // those of called functions are others' too, who may read what this one leaves
+    let called =
+        whole.symbols.iter_ids().filter(|(id, s)| id.index() >= own_symbols && s.storage.is_static_local());
+    for id in called.map(|(id, _)| id).collect::<Vec<_>>() {
+        whole.symbols[id].storage = Storage::StaticLocal { kept: true };
+    }
     let mut e = Expanded {
         body: whole,
         own_terms,
