@@ -226,7 +226,12 @@ fn an_editor_is_told_when_another_file_changes() {
     let (a, b) = (folder.uri("a.c"), folder.uri("b.c"));
     let mut client = Client::start(&full_caps());
     client.open(&a, CALLER);
-    client.wait("what the other file says", shows(&a, "parallel-loop"));
+    client.wait("what the other file says", |m: &Value| {
+        let is_of_a = m["method"] == "textDocument/publishDiagnostics" && m["params"]["uri"] == a;
+        // nothing was said before it was read
+        assert!(!is_of_a || !m.to_string().contains("unknown-loop"), "{m}");
+        is_of_a && shows(&a, "parallel-loop")(m)
+    });
     let hover = client.hover(&a, 2, 6);
     let said = hover["contents"]["value"].as_str().unwrap_or_default();
     assert!(said.contains("`f` of `b.c` (line 1)"), "{said}");
@@ -243,6 +248,16 @@ fn an_editor_is_told_when_another_file_changes() {
     folder.write("b.c", state);
     client.notify("workspace/didChangeWatchedFiles", json!({"changes": [{"uri": b, "type": 2}]}));
     client.wait("the changed file's meaning", shows(&a, "carried-dependence"));
+    assert_eq!(client.finish(), Some(0));
+}
+
+#[test]
+fn an_editor_is_told_of_a_function_that_no_file_has() {
+    let folder = Folder::new(&[("a.c", CALLER)]);
+    let a = folder.uri("a.c");
+    let mut client = Client::start(&full_caps());
+    client.open(&a, CALLER);
+    client.wait("that nobody defines it", shows(&a, "unknown-loop"));
     assert_eq!(client.finish(), Some(0));
 }
 

@@ -88,6 +88,8 @@ pub struct Document {
     pub view: Option<Arc<View>>,
     /// The other files of its program, as far as it reaches them.
     pub project: Option<ide::Project>,
+    /// Whether it is known which they are.
+    pub knows_project: bool,
     /// They are being looked for; whether they are to be looked for once more.
     pub finding_project: Option<bool>,
     pub wants_full: bool,
@@ -131,6 +133,7 @@ impl Document {
             parts: ide::Parts::default(),
             view: None,
             project: None,
+            knows_project: false,
             finding_project: None,
             wants_full: false,
             last_change: Instant::now(),

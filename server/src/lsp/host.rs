@@ -523,6 +523,7 @@ impl Host {
             memo: self.memo.clone(),
             disk: self.disk.clone(),
             project: document.project.clone(),
+            awaits_others: !document.knows_project && local_path(&document.uri).is_some(),
             cancel,
             reading,
             early: Box::new(early),

@@ -48,6 +48,8 @@ pub struct Work {
     pub disk: Arc<Disk>,
     /// The other files of its program.
     pub project: Option<ide::Project>,
+    /// They are not known yet, and will be.
+    pub awaits_others: bool,
     pub cancel: CancelToken,
     /// Calls off reading, too: it is to be read in another way. An edit waits for it, and is quickly read then.
     pub reading: CancelToken,
@@ -76,7 +78,8 @@ impl Work {
             }
         };
         let read = started.elapsed();
-        let ask = ide::Ask::new(&doc, &self.memo, self.tier, &self.cancel);
+        let ask =
+            ide::Ask::new(&doc, &self.memo, self.tier, &self.cancel).awaiting_others(self.awaits_others);
         if is_new {
             self.edited_first(&ask);
             self.warm(&ask, started);

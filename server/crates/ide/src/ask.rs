@@ -21,6 +21,8 @@ pub struct Ask {
     pub(crate) steps: Budget,
     /// Who writes the host's side of kernels.
     pub(crate) pages: Option<HostPages>,
+    /// Whether the other files of the document's program are still being looked for.
+    pub(crate) awaits_others: bool,
 }
 
 impl Ask {
@@ -28,7 +30,14 @@ impl Ask {
     pub fn new(doc: &Doc, memo: &Memo, tier: Tier, cancel: &CancelToken) -> Ask {
         let by_length = analysis::STEPS_A_BYTE * u64::from(doc.text().len());
         let steps = Budget::with_cancel(tier.effort().file.saturating_add(by_length), cancel.clone());
-        Ask { doc: doc.clone(), memo: memo.clone(), tier, cancel: cancel.clone(), steps, pages: None }
+        let (doc, memo, cancel) = (doc.clone(), memo.clone(), cancel.clone());
+        Ask { doc, memo, tier, cancel, steps, pages: None, awaits_others: false }
+    }
+
+    /// The same question before the other files of the program are known: of loops that these may say more of nothing is said yet.
+    pub fn awaiting_others(mut self, awaits: bool) -> Ask {
+        self.awaits_others = awaits;
+        self
     }
 
     /// The same question with the user's rule pages, by which what is offloaded is written.

@@ -58,6 +58,8 @@ pub struct Findings {
     pub diagnostics: Vec<Diagnostic>,
     /// Whether some answer, of a loop or of a kernel, is unknown only because the budget was spent: [`Tier::Full`] may say more.
     pub out_of_budget: bool,
+    /// Whether nothing is said of some loop until the other files of the program are known ([`Ask::awaiting_others`]).
+    pub awaits_others: bool,
     /// The facts of each item, `None` where it has no loops.
     pub(crate) functions: Vec<Option<FunctionFacts>>,
 }
@@ -362,5 +364,6 @@ fn findings(
     let diagnostics = lints::run(ask, settings, &said, extent)?;
     let out_of_budget =
         functions.iter().flatten().any(|f| f.facts.out_of_budget) || !ask.unfinished_kernels().is_empty();
-    Ok(Findings { loops, diagnostics, out_of_budget, functions })
+    let awaits_others = ask.awaits_others && said.iter().any(|(_, words)| words.awaits_others());
+    Ok(Findings { loops, diagnostics, out_of_budget, awaits_others, functions })
 }

@@ -65,6 +65,8 @@ pub struct Diagnostic {
     pub(crate) evidence: Option<Arc<Evidence>>,
     /// Whether it is of a loop that is left alone ([`crate::quiet`]): told only where its code has a level of the user's.
     pub(crate) quiet: bool,
+    /// Whether another file of the program may say more of its loop, once it is read.
+    pub(crate) awaits: bool,
 }
 
 impl Diagnostic {

@@ -31,6 +31,13 @@ pub(crate) struct FunctionMessages {
     pub loops: Arc<[LoopPlaces]>,
 }
 
+impl FunctionMessages {
+    /// Whether other files of the program may say more of a loop that is told of.
+    pub(crate) fn awaits_others(&self) -> bool {
+        self.said.iter().any(LoopMessage::awaits_others)
+    }
+}
+
 /// A loop's places and name.
 #[derive(Debug)]
 pub(crate) struct LoopPlaces {

@@ -72,6 +72,9 @@ pub struct Said {
     pub weak: Vec<Arc<str>>,
     /// Whether the floating-point environment is looked at or changed: `#pragma STDC FENV_ACCESS ON` (C11 7.6.1).
     pub floating_environment: bool,
+    /// Whether its local `static` variables may be others' too: threads share them where a directive lets several run a part of the
+    /// function, and in C++ a reference may be another name of one.
+    pub shares_statics: bool,
     /// What the user promises of loops.
     pub promises: Vec<Promise>,
     /// Members of structures that are handed to functions, whole or by address: `m->cols` of `get(m, i, j)`. They stand nowhere in the

@@ -22,6 +22,8 @@ fn join(a: &mut Written, b: Written) {
 
 struct Walk<'a> {
     body: &'a Body,
+    /// Whether a call is known to run this function not once more.
+    stays_out: &'a dyn Fn(&Body, TermId) -> bool,
     /// Those of which nothing was found yet.
     left: FxHashSet<SymbolId>,
     breaks: Vec<Written>,
@@ -32,13 +34,24 @@ struct Walk<'a> {
 }
 
 impl Body {
-    /// Notes of the local `static` scalars whether a call may read what an earlier one wrote.
-    pub fn note_kept(&mut self) {
+    /// Notes of the local `static` scalars whether a call may read what an earlier one wrote. `stays_out`: whether a call is known to
+    /// run this function not once more, besides those that only compute.
+    pub fn note_kept(&mut self, stays_out: &dyn Fn(&Body, TermId) -> bool) {
+        for s in self.holding_nothing(stays_out) {
+            self.symbols[s].storage = Storage::StaticLocal { kept: false };
+        }
+    }
+
+    /// The local `static` scalars that hold nothing from call to call and are not noted so; in no order.
+    pub fn holding_nothing(&self, stays_out: &dyn Fn(&Body, TermId) -> bool) -> Vec<SymbolId> {
+        if self.said.shares_statics {
+            return Vec::new();
+        }
         let is_plain = |s: &crate::Symbol| {
             let quals = self.types.quals(s.ty);
             let scalar =
                 self.types.is_arithmetic(s.ty) || matches!(self.types.kind(s.ty), TypeKind::Pointer { .. });
-            s.storage.is_static_local()
+            s.storage == Storage::StaticLocal { kept: true }
                 && scalar
                 && !s.address_taken
                 && !quals.is_volatile
@@ -51,14 +64,12 @@ impl Body {
             left.remove(&s);
         }
         if left.is_empty() || self.jumps_unseen(self.root) {
-            return;
+            return Vec::new();
         }
         let (breaks, continues) = Default::default();
-        let mut walk = Walk { body: self, left, breaks, continues, depth: 0, steps: 0 };
+        let mut walk = Walk { body: self, stays_out, left, breaks, continues, depth: 0, steps: 0 };
         walk.run(self.root, Some(FxHashSet::default()));
-        for s in walk.left {
-            self.symbols[s].storage = Storage::StaticLocal { kept: false };
-        }
+        walk.left.into_iter().collect()
     }
 }
 
@@ -156,7 +167,7 @@ impl Walk<'_> {
                 let known = body
                     .as_symbol(f)
                     .is_some_and(|f| body.library.contains(&f) && intrinsic(&body.symbols[f].name).is_some());
-                if let (Some(after), false) = (&mut after, known) {
+                if let (Some(after), false) = (&mut after, known || (self.stays_out)(body, t)) {
                     after.clear();
                 }
                 after

@@ -49,7 +49,10 @@ impl Host {
         let found = self.documents.get_mut(uri.as_str());
         let Some(document) = found.filter(|d| d.epoch == epoch) else { return };
         let again = document.finding_project.take() == Some(true);
-        if document.project != project {
+        let is_first = !std::mem::replace(&mut document.knows_project, true);
+        let analyzed = document.view.as_ref().and_then(|v| v.analyzed.as_ref());
+        let is_awaited = is_first && analyzed.is_some_and(|a| a.findings.awaits_others);
+        if document.project != project || is_awaited {
             document.project = project;
             document.generation = generation;
             document.wants_full = true;

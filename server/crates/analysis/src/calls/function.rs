@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use term::{Body, Storage, SymbolId, TermId, TypeId, TypeKind};
+use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
-use crate::calls::compatible::fits;
+use crate::calls::compatible::{fits, same_type};
 use crate::calls::mentions::Mentions;
 use crate::calls::shape::Shape;
 use crate::Summary;
@@ -72,6 +72,40 @@ pub(crate) fn arguments_fit(body: &Body, call: TermId, from: &Body, ty: TypeId) 
     let args = body.args(call).get(1..).unwrap_or(&[]);
     args.len() == params.len()
         && args.iter().zip(params).all(|(&a, &p)| fits(&body.types, body.ty(a), &from.types, p))
+}
+
+/// Whether a call by a declaration does what a definition of that type (`ty`, in `from`) does. Besides equal types: where one of the
+/// two says `int` and the other `void`, as in programs of an age when only `int` was there, and the call's value is not used. C11 6.2.7p2
+/// leaves it undefined; wherever a number comes back in a register nothing else is different.
+pub(crate) fn is_declared_as(body: &Body, call: TermId, from: &Body, ty: TypeId) -> bool {
+    let Some(symbol) = own_callee(body, call) else { return false };
+    let (a, b) = (&body.types, &from.types);
+    if same_type(a, symbol.ty, b, ty) {
+        return true;
+    }
+    let (
+        TypeKind::Function { ret: declared, params: ps, variadic: false },
+        TypeKind::Function { ret: defined, params: qs, variadic: false },
+    ) = (a.kind(symbol.ty), b.kind(ty))
+    else {
+        return false;
+    };
+    let is_no_value = match (a.kind(*declared), b.kind(*defined)) {
+        (TypeKind::Void, TypeKind::Int(_)) => true,
+        (TypeKind::Int(_), TypeKind::Void) => !is_value_used(body, call),
+        _ => false,
+    };
+    is_no_value && ps.len() == qs.len() && ps.iter().zip(qs).all(|(&p, &q)| same_type(a, p, b, q))
+}
+
+/// Whether anything is made of a term's value: it is no statement.
+fn is_value_used(body: &Body, value: TermId) -> bool {
+    let is_statement_of = |t: TermId| match body.op(t) {
+        Op::List => true,
+        Op::If => body.args(t).first() != Some(&value),
+        _ => body.loop_parts(t).is_some_and(|parts| parts.body == value),
+    };
+    body.walk(body.root).any(|t| body.args(t).contains(&value) && !is_statement_of(t))
 }
 
 /// The functions a body calls by name, each as often as it does.

@@ -10,6 +10,7 @@ pub(crate) mod mentions;
 pub(crate) mod program;
 pub(crate) mod project_facts;
 pub(crate) mod read;
+pub(crate) mod reentry;
 pub(crate) mod shape;
 pub(crate) mod summaries;
 pub(crate) mod watch;

@@ -10,10 +10,9 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use term::{Body, Op, Storage, SymbolId, TermId};
 
-use crate::calls::compatible::same_type;
 use crate::calls::constants::{constants, written_out, Constant};
 use crate::calls::files::{FilePart, Linkage, OtherFile, OtherFiles, Unlinked};
-use crate::calls::function::{arguments_fit, called, own_callee, DefinedIn, Function, Local};
+use crate::calls::function::{arguments_fit, called, is_declared_as, own_callee, DefinedIn, Function, Local};
 use crate::calls::link::{Known, Link, OwnFile};
 use crate::calls::read::{constants_beside, function as read_function};
 use crate::calls::summaries::solve;
@@ -372,7 +371,7 @@ impl Program {
     pub(crate) fn callee(&self, body: &Body, call: TermId) -> Option<&Function> {
         let symbol = own_callee(body, call)?;
         let function = self.called_by_name(&symbol.name, body, call)?;
-        same_type(&body.types, symbol.ty, &function.body.types, function.ty).then_some(function)
+        is_declared_as(body, call, &function.body, function.ty).then_some(function)
     }
 
     /// The function of this name, if it is one of this program and the arguments of the call fit its definition.

@@ -13,7 +13,7 @@ use base::IndexId;
 use rustc_hash::{FxHashMap, FxHasher};
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
-use crate::calls::function::{arguments_fit, called, own_callee, Function, Local};
+use crate::calls::function::{arguments_fit, called, is_declared_as, own_callee, Function, Local};
 use crate::calls::mentions::Mentions;
 use crate::flow::library::{library_effect, LibraryResult};
 use crate::{Roots, Summary, Through, TroubleKind};
@@ -310,9 +310,8 @@ impl Scan<'_> {
         let (summary, from) = (self.known)(&symbol.name)?;
         let &Op::Function(g) = from.op(from.root) else { return None };
         let theirs = from.symbols[g].ty;
-        let fit = arguments_fit(body, call, from, theirs);
-        (fit && crate::calls::compatible::same_type(&body.types, symbol.ty, &from.types, theirs))
-            .then_some(summary)
+        let fit = arguments_fit(body, call, from, theirs) && is_declared_as(body, call, from, theirs);
+        fit.then_some(summary)
     }
 
     // ---- what is done

@@ -288,8 +288,9 @@ pub(crate) fn lower_item(
 fn note_variables(body: &mut Body, source: &Source<'_>, rendered: &render::Rendered, dialect: &Dialect) {
     let item = source.text.get(source.span.range()).unwrap_or(source.text);
     let is_shared = [item, &rendered.text].iter().any(|t| t.contains("ragma"));
-    if !is_shared && !dialect.cpp {
-        body.note_kept();
+    body.said.shares_statics = is_shared || dialect.cpp;
+    if !body.said.shares_statics {
+        body.note_kept(&|_, _| false);
         body.note_leaving();
     }
 }

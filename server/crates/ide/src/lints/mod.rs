@@ -26,6 +26,7 @@ pub(crate) use loops::{is_parallel, parallel_inside, shown};
 use crate::function_messages::FunctionMessages;
 use crate::quiet::quiet;
 use crate::repairs::Fix;
+use crate::words::rests_on_others;
 use crate::{Ask, Diagnostic, Doc, Evidence, Fact, Level, Related, Settings, Severity, Tag};
 
 /// What one lint is.
@@ -126,6 +127,15 @@ pub(crate) struct LoopMessage {
     evidence: Option<Arc<Evidence>>,
     /// Whether it is told only to those who ask for it.
     quiet: bool,
+    /// Whether another file of the program may say more.
+    awaits: bool,
+}
+
+impl LoopMessage {
+    /// Whether it is told, and another file of the program may say more of its loop.
+    pub(crate) fn awaits_others(&self) -> bool {
+        self.awaits && !self.quiet
+    }
 }
 
 /// All lints.
@@ -155,6 +165,7 @@ pub(crate) fn say(view: &FunctionView) -> Vec<LoopMessage> {
                 tags,
                 evidence,
                 quiet: false,
+                awaits: false,
             });
         }
     }
@@ -197,6 +208,7 @@ pub(crate) fn say(view: &FunctionView) -> Vec<LoopMessage> {
                     tags,
                     evidence,
                     quiet,
+                    awaits: lint == &loops::unknown_loop::LINT && rests_on_others(view, id),
                 });
             }
         }
@@ -227,6 +239,7 @@ pub(crate) fn run(
                 tags: s.tags.clone(),
                 evidence: s.evidence.clone(),
                 quiet: s.quiet,
+                awaits: s.awaits,
             });
         }
     }
@@ -252,6 +265,7 @@ pub(crate) fn run(
     let mut kept = directives::unused_ignore::suppress(doc, settings, found);
     // who gives a code a level wants to see it
     kept.retain(|d| !d.quiet || settings.levels.contains_key(d.code));
+    kept.retain(|d| !(d.awaits && ask.awaits_others));
     if extent == Extent::Part {
         kept.retain(|d| d.code != directives::unused_ignore::LINT.code);
     }
@@ -313,6 +327,7 @@ fn diagnostic(lint: &'static Lint, settings: &Settings, span: Span, said: Messag
         tags: said.tags,
         evidence: said.evidence,
         quiet: false,
+        awaits: false,
     }
 }
 

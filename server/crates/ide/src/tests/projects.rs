@@ -33,6 +33,22 @@ fn verdicts(doc: &Doc, memo: &Memo) -> Vec<&'static str> {
 }
 
 #[test]
+fn of_what_other_files_may_say_nothing_is_said_before_they_are_read() {
+    let said = |doc: &Doc, awaits: bool| {
+        let ask = Ask::new(doc, &Memo::new(), Tier::Full, &CancelToken::new()).awaiting_others(awaits);
+        let findings = check(&ask, &Settings::default()).expect("not called off");
+        let codes: Vec<&str> = findings.diagnostics.iter().map(|d| d.code).collect();
+        (codes, findings.awaits_others)
+    };
+    let alone = open(DOCUMENT);
+    assert_eq!(said(&alone, true), (vec![], true));
+    assert_eq!(said(&alone, false), (vec!["unknown-loop"], false));
+    // they are known, and say nothing of it
+    let among = alone.with_project(Some(project(&[("b.c", "double g(double x) { return x; }")])));
+    assert_eq!(said(&among, true), (vec!["unknown-loop"], false));
+}
+
+#[test]
 fn a_project_changes_what_rests_on_it_and_nothing_else() {
     let memo = Memo::new();
     let alone = open(DOCUMENT);

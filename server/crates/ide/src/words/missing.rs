@@ -1,7 +1,7 @@
 //! What nobody declares: names, types and lengths of rows that an analysis would have to know, in words, with the header that
 //! was not found.
 
-use analysis::{NotCounted, Obstacle, ObstacleKind};
+use analysis::{LoopId, NotCounted, Obstacle, ObstacleKind, TroubleKind};
 use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::obstacles::ObstacleWords;
@@ -43,6 +43,23 @@ pub(crate) fn rests_on_a_header(view: &FunctionView, o: &Obstacle) -> bool {
     };
     let is_missed = || missing(view, o).is_some();
     !crate::lints::missing_headers(view.doc).is_empty() && (is_called || is_missed())
+}
+
+/// Whether another file of the program, once it is read, may say what stands in a loop's way: it calls a function that this one does not
+/// define.
+pub(crate) fn rests_on_others(view: &FunctionView, id: LoopId) -> bool {
+    let (body, program) = (view.body(), view.doc.program());
+    let is_defined_elsewhere = |name: &str| program.body(name).is_none() && program.unlinked(name).is_none();
+    let nobody_looked = program.searched().is_none();
+    nobody_looked
+        && view.of(id).obstacles.iter().any(|o| match &o.kind {
+            ObstacleKind::UnknownCall(f) => {
+                let f = &body.symbols[*f];
+                f.storage == Storage::Function && is_defined_elsewhere(&f.name)
+            }
+            ObstacleKind::Call { name, why: TroubleKind::UnknownCall, .. } => is_defined_elsewhere(name),
+            _ => false,
+        })
 }
 
 /// Which header to look for, or what else to do.

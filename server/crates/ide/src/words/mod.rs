@@ -40,7 +40,7 @@ pub(crate) use dependences::{
 };
 pub(crate) use functions::called;
 pub(crate) use mapping::{caution, mappings, prediction, Mappings};
-pub(crate) use missing::{rests_on_a_header, type_without_declaration};
+pub(crate) use missing::{rests_on_a_header, rests_on_others, type_without_declaration};
 pub(crate) use obstacles::{obstacle, obstacle_label, unknown_kernels, KernelLimit};
 pub(crate) use recurrences::{recurrence, recurrences};
 pub(crate) use refusals::{not_described, refusal, refusal_label};

@@ -21,6 +21,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, BodyBuilder, Op, Origin, Storage, SymbolId, Term, TermId, TypeId, TypeKind};
 
 use crate::calls::compatible::{fits, same_type};
+use crate::calls::reentry::Reentry;
 use crate::calls::shape::{shape_within, Shape};
 use crate::limits::calls_inline::{MAX_ADDED, MAX_ADDED_LARGE, MAX_DEPTH, MAX_LARGE, TERMS};
 use crate::{Param, Program};
@@ -48,16 +49,20 @@ pub(crate) fn read(terms: usize, budget: &Budget) -> Result<(), base::Stop> {
 /// The body with the calls in its loops replaced where that can be; `None` where there is none to replace.
 pub(crate) fn expand(body: &Body, program: &Program) -> Option<Expanded> {
     let calls = calls(body, program, false);
-    if calls.is_empty() && !structure::may_apply(body) {
+    // what a call outside loops runs is no part of the body, and says whether statics hold anything
+    let reentry = Reentry::of(body, program);
+    let has_free_statics = body.loops(body.root).next().is_some()
+        && !body.holding_nothing(&|b, t| reentry.stays_out(b, t)).is_empty();
+    if calls.is_empty() && !structure::may_apply(body) && !has_free_statics {
         return None;
     }
-    expanded(body, program, calls, Extent::Loops)
+    expanded(body, program, calls, Extent::Loops, has_free_statics)
 }
 
 /// A kernel with all its calls replaced, wherever they stand, and nothing else; `None` where none can be.
 pub(crate) fn expand_calls(body: &Body, program: &Program) -> Option<Expanded> {
     let calls = calls(body, program, true);
-    expanded(body, program, calls, Extent::Calls)
+    expanded(body, program, calls, Extent::Calls, false)
 }
 
 /// A body with those calls replaced that are chosen, and nothing else, where functions may be large; `None` where none can be.
@@ -67,7 +72,7 @@ pub(crate) fn expand_chosen(
     chosen: &dyn Fn(TermId) -> bool,
 ) -> Option<Expanded> {
     let calls = calls(body, program, true).into_iter().filter(|c| chosen(c.0)).collect();
-    expanded(body, program, calls, Extent::Large)
+    expanded(body, program, calls, Extent::Large, false)
 }
 
 /// What is replaced besides small calls.
@@ -85,6 +90,7 @@ fn expanded(
     program: &Program,
     calls: Vec<(TermId, CallSite)>,
     extent: Extent,
+    has_free_statics: bool,
 ) -> Option<Expanded> {
     let loops = extent == Extent::Loops;
     let has_calls = !calls.is_empty();
@@ -100,7 +106,7 @@ fn expanded(
         span: Span::default(),
         home: body.root,
     };
-    let mut any = false;
+    let mut any = has_free_statics;
     let mut callees = FxHashMap::default();
     // Arguments before the calls they belong to.
     for (call, place) in calls.into_iter().rev() {
@@ -122,8 +128,8 @@ fn expanded(
     let mut b = e.b;
     release(&mut b, body.root, own_symbols);
     let mut whole = b.finish(body.root);
-    // calls of which it is seen that they run no function once more keep what statics hold
-    whole.note_kept();
+    let reentry = Reentry::of(body, program);
+    whole.note_kept(&|b, t| reentry.stays_out(b, t));
     // those of called functions are others' too, who may read what this one leaves
     let called =
         whole.symbols.iter_ids().filter(|(id, s)| id.index() >= own_symbols && s.storage.is_static_local());

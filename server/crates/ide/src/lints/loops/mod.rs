@@ -8,7 +8,7 @@ mod marked_unknown;
 pub(crate) mod not_understood;
 mod parallel_loop;
 mod reduction_loop;
-mod unknown_loop;
+pub(super) mod unknown_loop;
 
 use analysis::{Facts, LoopFacts, LoopId, Verdict};
 

@@ -5,7 +5,7 @@ use analysis::Verdict;
 use crate::lints::{At, Find, Lint, Message};
 use crate::{words, Severity};
 
-pub(super) const LINT: Lint = Lint {
+pub(in crate::lints) const LINT: Lint = Lint {
     code: "unknown-loop",
     severity: Severity::Information,
     summary: "Whether the iterations are independent is unknown; what stopped the analysis is named.",
