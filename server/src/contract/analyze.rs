@@ -33,6 +33,7 @@ fn choice(choice: &ide::Choice) -> wire::Choice {
         ide::Taken::Compiler(name) => ("compiler", Some(name.to_string())),
         ide::Taken::EitherWay => ("either way", None),
         ide::Taken::NotFound => ("not found", None),
+        ide::Taken::NotFoundIf(why) => ("not found", Some(why.to_string())),
         ide::Taken::Guessed => ("found nearby", None),
         ide::Taken::Template(file) => ("template", Some(file.to_string())),
         ide::Taken::Around { line, .. } => ("includes this file", Some(line.to_string())),

@@ -15,7 +15,7 @@ use self::replays::Replays;
 
 use base::{Budget, Effort};
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, FloatKind, Op, SymbolId, TermId};
+use term::{Body, Op, SymbolId, TermId};
 
 use crate::classify::privatize::{privacy, Privacy};
 use crate::classify::recurrences::recurrences;
@@ -233,8 +233,7 @@ fn add_reductions(
     }
     facts.privates.extend(work);
     for r in &facts.reductions {
-        if let (Some(kind), ReductionOp::Add | ReductionOp::Mul) = (body.types.as_float(r.ty), r.op) {
-            debug_assert!(kind != FloatKind::Long);
+        if let (Some(_), ReductionOp::Add | ReductionOp::Mul) = (body.types.as_float(r.ty), r.op) {
             facts.conditions.push(Condition {
                 kind: ConditionKind::Reassociate(r.op, r.ty),
                 met_by: MetBy::User,
@@ -418,7 +417,7 @@ fn list(obstacles: &mut Vec<Obstacle>, why: Obstacle) {
     }
 }
 
-/// Equal accesses need testing once.
+/// Equal accesses need testing once. Of writes to a variable the last one stands for all: it is what the next iteration reads.
 fn unique<'m>(accesses: &'m [AffineAccess], scalars: &Scalars) -> Vec<&'m AffineAccess> {
     let mut unique: Vec<&AffineAccess> = Vec::new();
     for a in accesses {
@@ -434,8 +433,10 @@ fn unique<'m>(accesses: &'m [AffineAccess], scalars: &Scalars) -> Vec<&'m Affine
                 && a.subs.iter().zip(&b.subs).all(|(x, y)| x.value == y.value)
                 && scalars.groups.get(&a.term) == scalars.groups.get(&b.term)
         };
-        if !unique.iter().any(same) {
-            unique.push(a);
+        match unique.iter().position(same) {
+            Some(k) if a.write && a.subs.is_empty() && a.fields.is_empty() => unique[k] = a,
+            Some(_) => {}
+            None => unique.push(a),
         }
     }
     unique

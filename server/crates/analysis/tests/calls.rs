@@ -320,6 +320,82 @@ fn values_change_between_looks() {
 }
 
 #[test]
+fn memory_that_somebody_was_told_of_may_be_shown_by_what_memory_holds() {
+    let functions = |ways: &[&str]| -> String {
+        let one = |(k, way): (usize, &&str)| {
+            format!(
+                "void f{k}(struct s *l, int n, int c) {{
+                     float *t = malloc(n * sizeof(float)), *u; float (*r)[8] = malloc(n * sizeof *r);
+                     {way}
+                     for (int i = 0; i + 1 < n; i++) t[i] = l->rows[i + 1] + r[i][0];
+                     free(t);
+                 }}"
+            )
+        };
+        let head = "#include <stdlib.h>\n#include <string.h>\nstruct s { float *rows, *more[4]; }; static float *kept; float *unseen(float *);
+             static void keeps(struct s *l, float *p) { l->more[2] = p; } static float *gives(float *p) { return p + 1; }
+             static float reads(const float *p) { return p[0]; }\n";
+        head.to_owned() + &ways.iter().enumerate().map(one).collect::<Vec<_>>().join("\n")
+    };
+    let count = |ways: &[&str]| {
+        let parsed = front::Parsed::parse(front::Language::C, functions(ways));
+        let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
+        let program = Program::of(unit.items.iter().map(|i| &i.body));
+        let mut asked = Vec::new();
+        for item in unit.items.iter().filter(|i| i.name.starts_with('f')) {
+            let facts = analyze(&item.body, &program, analysis::SAVE, &Budget::new(u64::MAX));
+            let l = &facts.loops.iter().next().expect("there is a loop");
+            let text = describe(&item.body, &facts);
+            assert_eq!(l.verdict, Verdict::Independent, "{} {text}", ways[asked.len()]);
+            asked.push(text.contains("if apart"));
+        }
+        asked
+    };
+    let told = [
+        "l->rows = t;",
+        "l->more[1] = t + 1;",
+        "l->rows = &t[1];",
+        "l->rows = &1[t];",
+        "l->rows = &*t;",
+        "l->rows = memset(t, 0, n);",
+        "kept = c ? t : NULL;",
+        "l->rows = u = t;",
+        "u = t; l->rows = u;",
+        "l->rows = (c++, t);",
+        "keeps(l, t);",
+        "l->rows = gives(t);",
+        "unseen(t);",
+        "l->rows = (t = malloc(n));",
+        "float *v[2] = { t, t }; l->rows = v[c];",
+        "struct s w = { t }; *l = w;",
+        "float **p = &t; l->rows = *p;",
+        "memcpy(&l->rows, &t, sizeof t);",
+        "kept = (float *)(unsigned long)t;",
+        "if (c) goto out; out: l->rows = t;",
+    ];
+    let asked = count(&told);
+    for (way, asked) in told.iter().zip(&asked) {
+        assert!(*asked, "{way}");
+    }
+    let alone = [
+        "",
+        "if (!t) return;",
+        "if (t == NULL) return;",
+        "memset(t, 0, n * sizeof(float));",
+        "t[0] = reads(t);",
+        "c = reads(&t[1]);",
+        "l->rows[0] = t[1];",
+        "c = t ? 1 : 0;",
+        "t[1] = *t;",
+        "memcpy(t, l->rows, n * sizeof(float));",
+    ];
+    let asked = count(&alone);
+    for (way, asked) in alone.iter().zip(&asked) {
+        assert!(!*asked, "{way}");
+    }
+}
+
+#[test]
 fn a_restrict_pointer_that_was_handed_on_may_be_anywhere() {
     check(
         "static double *kept;

@@ -202,6 +202,8 @@ pub enum Taken {
     EitherWay,
     /// A header that was not found: what it would define is not known.
     NotFound,
+    /// Likewise, behind this condition, of which it is not known whether it holds.
+    NotFoundIf(Arc<str>),
     /// A header that was found around the document, where nobody said to look.
     Guessed,
     /// A header that was not found; the file that a build makes it of was read, with nothing configured.

@@ -42,6 +42,7 @@ mod regions;
 mod repairs;
 mod report;
 mod restricts;
+mod rounds;
 mod rules;
 mod settings;
 mod transform;

@@ -133,6 +133,10 @@ pub(crate) mod quiet {
     pub(crate) const FEW: usize = 16;
     /// Kinds of reasons why a loop is unknown; what has more is far from a verdict.
     pub(crate) const KINDS: usize = 2;
+    /// Reasons why a loop is unknown, of whatever kind, likewise.
+    pub(crate) const MANY: usize = 6;
+    /// Pairs of arrays that may overlap, where nothing is known that would keep all of them apart.
+    pub(crate) const OVERLAPS: usize = 2;
 }
 
 /// Of `repairs::trial`.

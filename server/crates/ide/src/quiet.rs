@@ -8,8 +8,9 @@ use term::{Body, IntKind, Op, TermId, TypeId, TypeKind};
 use crate::cost::{operations, too_little, too_short, Amount};
 use crate::function_view::FunctionView;
 use crate::limits::cost::{LEAST_ITERATIONS, LEAST_OPERATIONS};
-use crate::limits::quiet::{FEW, KINDS};
+use crate::limits::quiet::{FEW, KINDS, MANY, OVERLAPS};
 use crate::plans::{NoKernel, Planned};
+use crate::rounds::at_most;
 use crate::words::rests_on_a_header;
 use crate::Doc;
 
@@ -36,6 +37,8 @@ pub(crate) enum Quiet {
     SetsUp,
     /// It asserts something, and computes nothing.
     Checks,
+    /// It goes over one row of a matrix in rows of different lengths, and an outer loop over all of them.
+    Row,
     /// A header that was not found decides all that is in its way.
     Missing,
     /// A macro or an included file brings it, where nothing can be offered.
@@ -84,11 +87,17 @@ pub(crate) fn quiet(view: &FunctionView, id: LoopId) -> Option<Quiet> {
     if is_as_long_as_a_text(view.body(), l.term) && is_text(view.body(), l.term) {
         return Some(Quiet::Text);
     }
+    if is_a_row(view, id) {
+        return Some(Quiet::Row);
+    }
     if crate::lints::is_parallel(l) {
         let missing = is_refused_for_a_header(view, id).then_some(Quiet::Missing);
         return missing.or_else(|| is_cheap(view, id).then_some(Quiet::Cheap));
     }
-    if few_rounds(view.body(), l.term) {
+    let is_short = || {
+        view.body().loops(l.term).nth(1).is_none() && at_most(view, id).is_some_and(|n| n < LEAST_ITERATIONS)
+    };
+    if few_rounds(view.body(), l.term) || is_short() {
         return Some(Quiet::Few);
     }
     if walks(view, id) || follows_links(view.body(), l.term) {
@@ -109,7 +118,13 @@ pub(crate) fn quiet(view: &FunctionView, id: LoopId) -> Option<Quiet> {
 /// Whether it is known of a parallel loop that it has too few iterations or too little to do, alone or with its neighbors.
 fn is_cheap(view: &FunctionView, id: LoopId) -> bool {
     match view.known_plan(id) {
-        Some(Planned::Kernel(outline)) => too_little(&outline.cost).is_some(),
+        Some(Planned::Kernel(outline)) => {
+            let is_short = |operations: u64| {
+                at_most(view, id)
+                    .is_some_and(|n| n < LEAST_ITERATIONS || n.saturating_mul(operations) < LEAST_OPERATIONS)
+            };
+            too_little(&outline.cost).is_some() || outline.cost.each.is_some_and(|(each, _)| is_short(each))
+        }
         Some(Planned::Together(shared)) => too_short(&shared.cost).is_some(),
         _ => false,
     }
@@ -138,6 +153,11 @@ fn is_far(view: &FunctionView, id: LoopId) -> bool {
         ObstacleKind::Call { name, function, .. } => !name.is_empty() && **name != *view.symbol(*function),
         _ => false,
     };
+    let is_apart = |o: &&analysis::Obstacle| matches!(o.kind, ObstacleKind::MayAlias(..));
+    let overlaps = obstacles.iter().filter(|o| is_apart(o)).count();
+    if obstacles.len() > MANY || overlaps > OVERLAPS && crate::words::remedy_of_unknown(view, id).is_empty() {
+        return true;
+    }
     let kinds: FxHashSet<_> = obstacles.iter().map(|o| std::mem::discriminant(&o.kind)).collect();
     kinds.len() > KINDS || obstacles.iter().any(|o| beyond(o))
 }
@@ -213,6 +233,18 @@ fn few_rounds(body: &Body, root: TermId) -> bool {
         _ => None,
     });
     first.zip(last).is_some_and(|(a, b)| a.abs_diff(b) < LEAST_ITERATIONS.into())
+}
+
+/// Whether a loop goes from where memory says that one row begins to where it says that the next does, for each round of a loop around it.
+fn is_a_row(view: &FunctionView, id: LoopId) -> bool {
+    let (body, l) = (view.body(), view.of(id));
+    let Some(control) = l.control.as_ref().ok().filter(|_| l.parent.is_some()) else { return false };
+    let table = |t: TermId| {
+        let mut loads = body.walk(t).filter(|&x| matches!(body.op(x), Op::Index));
+        loads.find_map(|x| body.args(x).first().copied())
+    };
+    let tables = table(control.lower).zip(control.bound.and_then(table));
+    tables.is_some_and(|(a, b)| body.same(a, b))
 }
 
 /// Whether a loop goes along the links of a list: `p = p->next`.
@@ -305,7 +337,9 @@ fn complains(body: &Body, parents: &[Option<TermId>], call: TermId) -> bool {
 fn leaves(body: &Body, t: TermId) -> bool {
     match body.op(t) {
         Op::Return | Op::Break | Op::Goto(_) => true,
-        Op::Call => matches!(body.callee_name(t), Some("exit" | "abort" | "_Exit" | "assert")),
+        Op::Call => {
+            matches!(body.callee_name(t), Some("exit" | "abort" | "__builtin_trap" | "_Exit" | "assert"))
+        }
         _ => false,
     }
 }
@@ -325,8 +359,9 @@ fn asks_the_clock(view: &FunctionView, id: LoopId) -> bool {
 fn sets_up(body: &Body, root: TermId) -> bool {
     let is_one = |t: TermId| *body.op(t) == Op::Call && body.callee_name(t).is_some_and(is_of_memory);
     let mut any = false;
-    for part in straight(body, root) {
-        let Some(all) = part else { return false };
+    let statements: Option<Vec<TermId>> = straight(body, root).into_iter().collect();
+    let Some(statements) = statements else { return false };
+    for all in statements.into_iter().flat_map(|t| chosen(body, t)) {
         let given = match (body.op(all), body.args(all)) {
             (Op::Assign, &[_, value]) => value,
             _ => all,
@@ -341,6 +376,16 @@ fn sets_up(body: &Body, root: TermId) -> bool {
         any = true;
     }
     any
+}
+
+/// The statements that conditions choose among, or the one that is there.
+fn chosen(body: &Body, statement: TermId) -> Vec<TermId> {
+    match (body.op(statement), body.args(statement)) {
+        (Op::If, &[_, ref arms @ ..]) => arms.iter().flat_map(|&arm| chosen(body, arm)).collect(),
+        (Op::List, parts) => parts.iter().flat_map(|&part| chosen(body, part)).collect(),
+        (Op::Empty, _) => Vec::new(),
+        _ => vec![statement],
+    }
 }
 
 /// Functions of the C library that make memory or hand it back.

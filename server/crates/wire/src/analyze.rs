@@ -65,7 +65,7 @@ pub struct Choice {
     /// it of (`value`), with nothing configured; `includes this file`: a file whose text before that line (`value`) was read first.
     #[schemars(extend("enum" = TAKEN))]
     pub taken: String,
-    /// What it was given, the compiler's name, the template's, or a line.
+    /// What it was given, the compiler's name, the template's, a line, or the condition that a missing header stands behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
 }

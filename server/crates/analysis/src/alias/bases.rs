@@ -180,6 +180,9 @@ fn by_reach(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Ali
         // Fresh memory cannot be what a parameter points to, nor a named object, nor other fresh memory.
         (Reach::Fresh, Reach::Fresh | Reach::Param | Reach::Restrict { .. } | Reach::Named { .. })
         | (Reach::Param | Reach::Restrict { .. } | Reach::Named { .. }, Reach::Fresh) => Distinct,
+        // What nobody was told of no other pointer shows.
+        (Reach::Fresh, Reach::Pointer | Reach::Global) if effects.tells_nobody(a) => Distinct,
+        (Reach::Pointer | Reach::Global, Reach::Fresh) if effects.tells_nobody(b) => Distinct,
         // What a restrict parameter reaches and the loop modifies is reached through nothing else; only a local
         // pointer could have been derived from it.
         (Reach::Restrict { param: true }, other) | (other, Reach::Restrict { param: true }) => match other {

@@ -370,7 +370,6 @@ fn fits(body: &Body, op: ReductionOp, at: TermId, place: TypeId, value: TypeId) 
             (body.overflow(k.promoted(), at) != Overflow::Traps).then_some(())
         }
         (TypeKind::Int(_), TypeKind::Int(_)) => Some(()),
-        (TypeKind::Float(FloatKind::Long), _) => None,
         (TypeKind::Float(_), TypeKind::Float(_) | TypeKind::Int(_)) => {
             matches!(op, ReductionOp::Add | ReductionOp::Mul | ReductionOp::Min | ReductionOp::Max)
                 .then_some(())

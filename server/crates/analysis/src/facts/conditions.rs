@@ -58,12 +58,13 @@ pub enum ConditionKind {
         length_term: Option<TermId>,
         length: Option<u64>,
     },
-    /// The flattened subscript `outer*stride + inner` really is two-dimensional: `0 <= inner < stride`.
+    /// The flattened subscript `outer*stride + inner` really is two-dimensional: `0 <= inner < times * stride`.
     InRow {
         /// The subscript.
         access: TermId,
-        /// The stride.
+        /// The stride, or what it is so many times.
         stride: TermId,
+        times: u32,
         /// Or else the columns of all subscripts lie within a row's length of each other, wherever the first one is.
         from_zero: bool,
     },

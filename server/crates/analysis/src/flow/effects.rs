@@ -6,10 +6,10 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, Op, Promised, Storage, SymbolId, TermId, TypeKind};
+use term::{Body, Op, Promised, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use crate::flow::library::{library_effect, only_computes, LibraryEffect, LibraryResult};
-use crate::flow::parts::{owner, written_part};
+use crate::flow::parts::{owner, pointed_by, written_part};
 use crate::{ObstacleKind, Summary, Through, TroubleKind};
 
 /// The functions that a body may call, as far as what statements do rests on them.
@@ -40,6 +40,8 @@ pub(crate) struct Effects<'a> {
     parents: OnceCell<Vec<Option<TermId>>>,
     /// Variables that a pointer is made of, itself or a part of it, and may still be somewhere when what made it is done.
     abroad: OnceCell<FxHashSet<SymbolId>>,
+    /// See [`Effects::tells_nobody`].
+    told: OnceCell<FxHashSet<SymbolId>>,
     /// Labels and all terms around them.
     entered: OnceCell<FxHashSet<TermId>>,
     jumps: OnceCell<bool>,
@@ -99,7 +101,7 @@ impl<'a> Effects<'a> {
             unseen.insert(t, list);
         }
         let (memo, parts) = (RefCell::default(), RefCell::default());
-        let (parents, abroad) = (OnceCell::new(), OnceCell::new());
+        let (parents, abroad, told) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
         let (entered, jumps) = (OnceCell::new(), OnceCell::new());
         let (gaps, locals) = (OnceCell::new(), OnceCell::new());
         let telling = RefCell::default();
@@ -116,6 +118,7 @@ impl<'a> Effects<'a> {
             parts,
             parents,
             abroad,
+            told,
             entered,
             jumps,
             gaps,
@@ -215,6 +218,54 @@ impl<'a> Effects<'a> {
         matches!(body.symbols[s].storage, Storage::Local | Storage::Param(_))
             && !self.in_gaps.contains(&s)
             && !self.abroad.get_or_init(|| self.made_pointers()).contains(&s)
+    }
+
+    /// Whether nobody but the local pointer knows of the memory that it is given: its value, and every pointer that is made of it or of
+    /// a part of what it points to, is used at once and not kept, as far as the function runs on after it.
+    pub(crate) fn tells_nobody(&self, s: SymbolId) -> bool {
+        let symbol = &self.body.symbols[s];
+        symbol.storage == Storage::Local
+            && !symbol.address_taken
+            && !self.in_gaps.contains(&s)
+            && !self.told.get_or_init(|| self.told_pointers()).contains(&s)
+    }
+
+    fn told_pointers(&self) -> FxHashSet<SymbolId> {
+        let body = self.body;
+        let kind = |t: TermId| body.types.kind(body.ty(t));
+        let mut told = FxHashSet::default();
+        for t in body.walk(body.root) {
+            let place = match (body.op(t), body.args(t)) {
+                (Op::AddrOf, &[place]) => place,
+                (Op::Sym(_), _) if matches!(kind(t), TypeKind::Pointer { .. }) => t,
+                (Op::Member { .. } | Op::Index | Op::Deref, _)
+                    if matches!(kind(t), TypeKind::Array { .. }) =>
+                {
+                    t
+                }
+                _ => continue,
+            };
+            let Some(s) = pointed_by(body, place) else { continue };
+            if !told.contains(&s) && !self.stays_or_ends(t) && !self.is_used_at_once(t) {
+                told.insert(s);
+            }
+        }
+        told
+    }
+
+    /// Whether a pointer is set there and its value used at once, tested, or handed out where the function ends.
+    fn stays_or_ends(&self, pointer: TermId) -> bool {
+        let Some(p) = self.parent(pointer) else { return false };
+        let is_first = self.body.args(p).first() == Some(&pointer);
+        match self.body.op(p) {
+            Op::Assign => {
+                let is_statement = self.parent(p).is_some_and(|q| *self.body.op(q) == Op::List);
+                is_first && (is_statement || self.is_used_at_once(p))
+            }
+            Op::If | Op::Select => is_first,
+            Op::Unary(UnOp::Not) | Op::Return => true,
+            _ => false,
+        }
     }
 
     fn made_pointers(&self) -> FxHashSet<SymbolId> {

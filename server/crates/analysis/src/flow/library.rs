@@ -124,7 +124,7 @@ pub(crate) fn library_effect(name: &str) -> Option<LibraryEffect> {
         | "omp_get_thread_num"
         | "omp_get_num_threads"
         | "omp_get_max_threads" => trouble(TroubleKind::State),
-        "exit" | "abort" | "_Exit" | "assert" => trouble(TroubleKind::NoReturn),
+        "exit" | "abort" | "__builtin_trap" | "_Exit" | "assert" => trouble(TroubleKind::NoReturn),
         _ => return None,
     })
 }

@@ -259,6 +259,40 @@ pub(crate) fn is_in_union(body: &Body, place: TermId) -> bool {
     true
 }
 
+/// The pointer variable whose memory a place lies in, or that is itself the value; `None` where a loaded pointer leads there, or one
+/// that an expression chooses or a call gives.
+pub(crate) fn pointed_by(body: &Body, place: TermId) -> Option<SymbolId> {
+    let mut t = place;
+    for step in 0..1000 {
+        let load = matches!(body.op(t), Op::Index | Op::Member { .. } | Op::Deref);
+        if step > 0 && load && matches!(body.types.kind(body.ty(t)), TypeKind::Pointer { .. }) {
+            return None;
+        }
+        t = match (body.op(t), body.args(t)) {
+            (Op::Sym(s), _) => return Some(*s),
+            (Op::Index | Op::Binary(BinOp::Add | BinOp::Sub), &[a, b]) => {
+                if body.types.as_int(body.ty(a)).is_some() {
+                    b
+                } else {
+                    a
+                }
+            }
+            (
+                Op::Member { .. }
+                | Op::Deref
+                | Op::AddrOf
+                | Op::Cast
+                | Op::Step { .. }
+                | Op::Assign
+                | Op::Compound(_),
+                &[of, ..],
+            ) => of,
+            _ => return None,
+        };
+    }
+    None
+}
+
 /// The variable at the root of a place, or the family of the pointer that was loaded on the way to it.
 pub fn base_symbol(body: &Body, mut t: TermId) -> Option<SymbolId> {
     for step in 0..1000 {

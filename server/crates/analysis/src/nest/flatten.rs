@@ -325,8 +325,9 @@ impl Builder<'_> {
                 }
                 Column::Divided(ends, cells) => {
                     for p in &ends.never_negative {
+                        let (length, times) = strides.length(k);
                         self.oblige(
-                            at.need(self, k, &strides.length(k).0),
+                            at.need(self, k, (&length, times)),
                             p.clone(),
                             self.accesses[i].domain.clone(),
                         );
@@ -385,7 +386,8 @@ impl Builder<'_> {
     /// Asks that what stands between `least` and `most` lies in dimension `k`, and gives its length.
     fn keep_in_row(&mut self, at: &Site<'_>, k: usize, least: &Poly, most: &Poly) -> Option<Poly> {
         let back = |p: &Poly| at.shifts.iter().try_fold(p.clone(), |p, &(v, k)| p.shifted(v, k));
-        let need = at.need(self, k, &at.strides.length(k).0);
+        let (length, times) = at.strides.length(k);
+        let need = at.need(self, k, (&length, times));
         let length = self.row_length(at.strides, k, &back);
         self.keep_between(at, need, (least, most), &at.froms[k - 1], length.as_ref());
         length
@@ -394,7 +396,7 @@ impl Builder<'_> {
     /// The same of dimension `k` of a column.
     fn keep_in_column(&mut self, at: &Site<'_>, k: usize, cell: &Poly) {
         let length = at.strides.fine_length(k);
-        let need = at.need(self, usize::MAX, &length);
+        let need = at.need(self, usize::MAX, (&length, 1));
         let length = Poly::from_terms([(length, 1)]).and_then(|p| self.linear(&p));
         self.keep_between(at, need, (cell, cell), &Poly::default(), length.as_ref());
     }
@@ -561,12 +563,14 @@ struct Site<'s> {
 }
 
 impl Site<'_> {
-    /// What is needed in dimension `k`, a row whose length is a product of parameters.
-    fn need(&self, m: &Builder<'_>, k: usize, length: &[Var]) -> Need {
+    /// What is needed in dimension `k`, a row whose length is a product of parameters, so many times.
+    fn need(&self, m: &Builder<'_>, k: usize, (length, times): (&[Var], i128)) -> Need {
         let a = &m.accesses[self.access];
         let stride = length.iter().find_map(|&v| m.names_row(a.term, v, self.shifts)).unwrap_or(a.term);
+        // it is said of them, and nothing else
+        let times = u32::try_from(times).unwrap_or(u32::MAX);
         let from_zero = self.froms.get(k - 1).is_none_or(|p| *p == Poly::default());
-        Need::InRow { access: a.term, base: a.base, stride, from_zero }
+        Need::InRow { access: a.term, base: a.base, stride, times, from_zero }
     }
 }
 

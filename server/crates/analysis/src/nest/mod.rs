@@ -134,6 +134,7 @@ pub(crate) enum Need {
         base: SymbolId,
         access: TermId,
         stride: TermId,
+        times: u32,
         /// See [`crate::ConditionKind::InRow`].
         from_zero: bool,
     },

@@ -82,23 +82,30 @@ impl Builder<'_> {
         if chain.len() > 3 || rest.len() > 2 || !is_chain || !rest.iter().all(is_column) {
             return Strides::default();
         }
-        let by = self.multiples(values, &chain);
+        let by = self.multiples(values, &chain, !rest.is_empty());
         Strides { chain: chain.into_iter().zip(by).collect(), fine: rest }
     }
 
-    /// Of each stride how many of it every counter goes on by: 3 of `t * c` in `b * t * (3 * c)`, if rows of `c` stand in it. The last
-    /// is taken as it is.
-    fn multiples(&self, values: &[Option<Poly>], chain: &[Vec<Var>]) -> Vec<i128> {
+    /// Of each stride how many of it every counter goes on by: 3 of `t * c` in `b * t * (3 * c)`, if rows of `c` stand in it; 2 of `s`
+    /// in `2 * i * s + 1`. The last is taken as it is where columns have parts of their own (`has_parts`).
+    fn multiples(&self, values: &[Option<Poly>], chain: &[Vec<Var>], has_parts: bool) -> Vec<i128> {
         let mut by = vec![0i128; chain.len()];
         for (m, c) in values.iter().flatten().flat_map(Poly::terms) {
             let counts = m.iter().any(|&v| !self.is_param(v));
-            if let Some(k) = chain.iter().position(|s| counts && divide(m, s).is_some()) {
+            // rows in the last rows are told apart where anything names one
+            let names = |k: usize| counts || k + 1 == chain.len();
+            let mut strides = chain.iter().enumerate();
+            if let Some((k, _)) = strides.find(|(k, s)| names(*k) && divide(m, s).is_some()) {
                 by[k] = base::gcd(by[k], c);
             }
         }
-        if let Some(last) = by.last_mut() {
-            *last = 1;
+        if has_parts {
+            by.iter_mut().skip(chain.len().saturating_sub(1)).for_each(|n| *n = 1);
         }
+        for k in 1..by.len() {
+            by[k] = base::gcd(by[k], by[k - 1]);
+        }
+        by.iter_mut().for_each(|n| *n = (*n).max(1));
         for k in (0..by.len().saturating_sub(1)).rev() {
             by[k] = if by[k] % by[k + 1] == 0 { by[k].max(1) } else { by[k + 1] };
         }

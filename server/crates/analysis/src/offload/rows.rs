@@ -22,8 +22,11 @@ impl Maker<'_, '_> {
         let base = buffer.symbol;
         let at = mine.first().map_or(self.model.root, |a| a.term);
         let model = self.model;
-        let Some(table) = model.table(base).filter(|t| mine.iter().all(|a| model.is_in_row(a, t))) else {
-            return Err(vec![Obstacle { kind: ObstacleKind::PointerElements(base), term: at }]);
+        let table = model.table(base);
+        let alone = table.as_ref().and_then(|t| mine.iter().find(|a| !model.is_in_row(a, t)));
+        let (Some(table), None) = (table, alone) else {
+            let term = alone.map_or(at, |a| a.term);
+            return Err(vec![Obstacle { kind: ObstacleKind::PointerElements(base), term }]);
         };
         match self.rows(&table, mine) {
             Some((rows, whole)) => {

@@ -202,7 +202,7 @@ impl<'a> Run<'a, '_> {
                 }
             }
             "free" => return Ok(Value::ANY),
-            "exit" | "abort" | "_Exit" => return self.fail(NotReplayed::NotReached, t),
+            "exit" | "abort" | "__builtin_trap" | "_Exit" => return self.fail(NotReplayed::NotReached, t),
             "assert" => {
                 let Some(v) = values.first() else { return self.fail(NotReplayed::NotUnderstood, t) };
                 return match self.decide(v) {

@@ -170,11 +170,8 @@ impl Lower<'_> {
                 }
             }
             // gcc's own name of a library function means that function.
-            let named = match name {
-                "__builtin_trap" => Some("abort"),
-                _ => name.strip_prefix("__builtin_"),
-            };
-            let plain = named.filter(|n| known::is_library_name(n, self.dialect));
+            let plain = name.strip_prefix("__builtin_");
+            let plain = plain.filter(|n| known::is_library_name(n, self.dialect));
             let plain = plain.filter(|n| !self.env.defines_function(n));
             if let Some(s) = self.library_function(plain.unwrap_or(name), Some(&types)) {
                 let ty = self.b.symbols[s].ty;

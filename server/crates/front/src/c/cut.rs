@@ -11,7 +11,7 @@ use self::words::Words;
 use crate::c::arms::Arm;
 use crate::c::lex::{Kind, Token};
 use crate::c::pp::pack::{self, Pack};
-use crate::c::pp::{Line, MacroState, Macros, Piece};
+use crate::c::pp::{self, Line, MacroState, Macros, Piece};
 use crate::c::unit::{Walk, Way};
 
 /// An item found, before lowering.
@@ -452,7 +452,7 @@ impl Walk<'_, '_> {
     /// A conditional inside an item whose condition is not known: a gap, if the arms leave no brace open.
     fn unknown_inside(&mut self, k: usize, f: &mut Found, braces: &mut usize) -> usize {
         let Some(&Arm { end: endif, .. }) = self.arms.get(&k) else { return k + 1 };
-        let head: Arc<str> = self.token(k).split_whitespace().collect::<Vec<_>>().join(" ").into();
+        let head = pp::in_one_line(self.token(k));
         let reason: Arc<str> = format!("the condition `{head}` is not known here").into();
         let last = self.tokens.get(endif).or(self.tokens.last()).map_or(0, |t| t.end);
         let span = Span { start: self.tokens[k].start, end: last };

@@ -195,7 +195,8 @@ impl Walk<'_, '_> {
             let by_system = self.header.is_some_and(|h| h.is_system());
             let system = by_system || (!ask.quoted && is_standard(&ask.name));
             if !system {
-                self.note(ask.name.clone(), Taken::NotFound);
+                let under = self.s.conditional.clone();
+                self.note(ask.name.clone(), under.map_or(Taken::NotFound, Taken::NotFoundIf));
             }
             // OpenMP's declares functions and types, and no macro (OpenMP 5.2, 18)
             if &*ask.name != "omp.h" {

@@ -188,6 +188,8 @@ pub(crate) fn function(name: &str, dialect: &Dialect) -> Option<KnownResult> {
     Some(match name {
         "malloc" | "calloc" | "realloc" | "aligned_alloc" | "memcpy" | "memmove" | "memset" | "memchr"
         | "alloca" | "bsearch" | "fopen" | "freopen" | "fdopen" | "tmpfile" | "popen" => Pointer,
+        // gcc's own end of a program
+        "__builtin_trap" => Void,
         "free" | "exit" | "abort" | "_Exit" | "qsort" | "srand" | "perror" | "rewind" | "clearerr"
         | "srand48" | "assert" => Void,
         "printf" | "fprintf" | "sprintf" | "snprintf" | "puts" | "putchar" | "fputs" | "fputc" | "putc"

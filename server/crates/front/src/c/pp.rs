@@ -139,6 +139,20 @@ pub(crate) fn header_name(text: &str) -> Option<(&str, bool)> {
     (!name.is_empty() && !name.contains('\n')).then_some((name, quoted))
 }
 
+/// A directive as people are shown it: on one line, without its comments.
+pub(crate) fn in_one_line(directive: &str) -> std::sync::Arc<str> {
+    let mut text = String::with_capacity(directive.len());
+    let mut rest = directive;
+    while let Some((before, after)) = rest.split_once("/*") {
+        text.push_str(before);
+        text.push(' ');
+        rest = after.split_once("*/").map_or("", |(_, behind)| behind);
+    }
+    text.push_str(rest);
+    let code = text.split_once("//").map_or(&*text, |(code, _)| code);
+    code.split_whitespace().collect::<Vec<_>>().join(" ").into()
+}
+
 /// The name in `!defined NAME` or `!defined(NAME)`, if that is all of a condition.
 pub(crate) fn not_defined(tokens: &[MacroToken]) -> Option<Arc<str>> {
     let texts: Vec<&str> = tokens.iter().map(|t| &*t.text).collect();

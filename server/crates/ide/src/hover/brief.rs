@@ -146,9 +146,13 @@ pub(super) fn unknown(view: &FunctionView, id: LoopId, is_told: bool, lines: &mu
     let all = words::told(view, id);
     // what the finding says is not said again
     if !is_told {
-        for o in all.iter().take(NAMED) {
-            lines.push(format!("- {}", escape(&words::obstacle(view, o).reason)));
+        let mut reasons: Vec<String> = Vec::new();
+        for reason in all.iter().map(|o| words::obstacle(view, o).reason) {
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
         }
+        lines.extend(reasons.iter().take(NAMED).map(|r| format!("- {}", escape(r))));
     }
     let before = lines.len();
     thread_map(view, id, lines);

@@ -514,7 +514,7 @@ impl Shown<'_> {
                     None => "for elements a distance apart that only the run decides".to_owned(),
                 },
                 Pattern::Gather => "where memory says".to_owned(),
-                _ => "in no simple order".to_owned(),
+                _ => "in an order that is not followed".to_owned(),
             };
             let _ = write!(out, "; on line {} {how} in `{}`", line(self.doc, self.span(a.term)), a.object);
         }

@@ -10,6 +10,7 @@ use base::Span;
 
 use super::shape::{Origin, Taken};
 use super::{shape, thread_words, LaunchPlace};
+use crate::function_view::in_full;
 use crate::words::quoted;
 use crate::Doc;
 
@@ -195,7 +196,9 @@ pub(crate) fn any_shape(body: &term::Body, a: &AccessFact, any: &AnyShape, with:
                 "neighbouring threads ask for places a distance apart that only the run decides".to_owned()
             }
         },
-        Pattern::Irregular => "the threads of a warp ask for places in no simple order".to_owned(),
+        Pattern::Irregular => {
+            "in which order the threads of a warp ask for places is not followed".to_owned()
+        }
         Pattern::Gather => "what memory holds decides which places the threads of a warp ask for".to_owned(),
     };
     let (one, what) = match a.space {
@@ -270,7 +273,7 @@ pub(crate) fn verdict(
         RaceVerdict::Race(_) => ("race", None),
         RaceVerdict::Unknown(why) => {
             let why = match why {
-                RaceObstacle::Kernel(k) => obstacle(k, own),
+                RaceObstacle::Kernel(k) => obstacle(&kernel.body, k, own),
                 RaceObstacle::OutOfRange(f, t) => {
                     format!("the access on line {} falls outside of its array", at(f, *t))
                 }
@@ -302,8 +305,21 @@ pub(crate) fn verdict(
     }
 }
 
-fn obstacle(k: &analysis::KernelObstacle, line: impl Fn(term::TermId) -> u32) -> String {
+fn obstacle(body: &term::Body, k: &analysis::KernelObstacle, line: impl Fn(term::TermId) -> u32) -> String {
     use analysis::KernelObstacle::*;
+    let unread = |t: term::TermId| {
+        body.walk(t).find_map(|x| match body.op(x) {
+            term::Op::Reject(r) => {
+                Some(format!("line {} was not understood ({})", line(x), in_full(&body.reject(*r).reason)))
+            }
+            _ => None,
+        })
+    };
+    if let Structure(t) | Value(t) = k {
+        if let Some(why) = unread(*t) {
+            return why;
+        }
+    }
     match k {
         Value(t) => format!("what line {} touches is not known", line(*t)),
         Structure(t) => format!("what stands on line {} is not followed", line(*t)),

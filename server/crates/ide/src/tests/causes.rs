@@ -82,8 +82,11 @@ fn iterations_from_a_number_on_are_counted() {
 #[test]
 fn what_a_call_does_is_said_of_the_call_in_the_loop() {
     let all = said("#include <stdio.h>\nstatic void note(int k) { printf(\"%d\\n\", k); }\nstatic void one(int k, int *a) { a[k] = k; note(k); }\nstatic void other(int k, int *a) { a[k] = 2 * k; note(k); }\nvoid f(int n, int *a, int *b) {\n    for (int i = 0; i < n; i++) { a[i] = i; one(i, a); }\n    for (int i = 0; i < n; i++) { b[i] = a[i]; other(i, b); }\n}\n");
-    assert!(all.contains("`printf`, called from `one` on line 6"), "{all}");
-    assert!(all.contains("`printf`, called from `other` on line 7"), "{all}");
+    assert!(all.contains("`printf`, which `one`, called on line 6, calls through other functions"), "{all}");
+    assert!(
+        all.contains("`printf`, which `other`, called on line 7, calls through other functions"),
+        "{all}"
+    );
 }
 
 #[test]

@@ -21,7 +21,7 @@ void add(int n, int m, float (*restrict a)[100], float (*restrict b)[100]) {
 fn inner_loops_are_shown_where_the_parallelism_is() {
     check_carets(
         "
-void sweep(int n, float (*a)[100]) {
+void sweep(int n, float (*a)[100000]) {
     for (int i = 1; i < n; i++)
 //  ^^^^^^^^^^^^^^^^^^^^^^^^^^^ carried-dependence
         for (int j = 0; j < n; j++)

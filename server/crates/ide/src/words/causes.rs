@@ -43,8 +43,10 @@ pub(super) fn is_written(view: &FunctionView, t: TermId) -> bool {
 pub(super) fn is_computed(view: &FunctionView, t: TermId) -> bool {
     let body = view.body();
     let Some(s) = body.as_symbol(t) else { return false };
-    let loads =
-        |t: TermId| body.walk(t).any(|x| matches!(body.op(x), Op::Index | Op::Deref | Op::Member { .. }));
+    // members of a structure that is no pointer's are variables as well
+    let loads = |t: TermId| {
+        body.walk(t).any(|x| matches!(body.op(x), Op::Index | Op::Deref | Op::Member { arrow: true, .. }))
+    };
     let given = |t: TermId| match (body.op(t), body.args(t)) {
         (Op::Declare(d), &[value]) if *d == s => Some(value),
         (Op::Assign | Op::Compound(_), &[place, value]) if body.as_symbol(place) == Some(s) => Some(value),

@@ -39,7 +39,9 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             ("no-wrap", text, sentence)
         }
         ConditionKind::Bounds { access, length_term, length } => bounds(view, *access, *length_term, *length),
-        ConditionKind::InRow { access, stride, from_zero } => in_row(view, *access, *stride, *from_zero),
+        &ConditionKind::InRow { access, stride, times, from_zero } => {
+            in_row(view, access, (stride, times), from_zero)
+        }
         ConditionKind::Injective(term) => {
             let text = view.text(*term);
             let sentence = format!("no two elements of `{text}` that the loop reads are equal");
@@ -160,13 +162,18 @@ fn length_text(view: &FunctionView, term: TermId) -> String {
 fn in_row(
     view: &FunctionView,
     access: TermId,
-    stride: TermId,
+    (stride, times): (TermId, u32),
     from_zero: bool,
 ) -> (&'static str, String, String) {
     let (called, stride) = (callee(view, access), view.text(stride));
     let own = view.text(access);
     // the length of the row has no words of its own where it stands in what is called
     let same = own == stride;
+    let stride = match times {
+        1 => stride,
+        n if stride.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') => format!("{n} * {stride}"),
+        n => format!("{n} * ({stride})"),
+    };
     let access = called.clone().map_or(own, |f| format!("{f}(…)"));
     let sentence = match same {
         same if !from_zero => {

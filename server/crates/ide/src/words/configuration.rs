@@ -47,6 +47,8 @@ fn phrase(choice: &Choice) -> Option<String> {
         // nothing is missing without those that are known without their text
         Taken::NotFound if crate::lints::is_known_header(name) => return None,
         Taken::NotFound => format!("`{name}` not found"),
+        Taken::NotFoundIf(_) if crate::lints::is_known_header(name) => return None,
+        Taken::NotFoundIf(why) => format!("`{name}` not found, if it is included ({why})"),
         Taken::Template(file) => format!("`{name}` as `{file}` has it with nothing configured"),
         Taken::Around { line, others: 0 } => {
             format!("what stands in `{name}` before line {line}, which includes this file")

@@ -4,6 +4,7 @@
 use rustc_hash::FxHashSet;
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
+use super::functions::{called, called_by_name};
 use crate::function_view::FunctionView;
 
 /// Why it is not known whether memory is used.
@@ -36,7 +37,8 @@ pub(super) fn decides(view: &FunctionView, t: TermId, text: &str, line: u32) -> 
     };
     match (body.op(t), cause(body, parts)) {
         (Op::Call, _) => {
-            format!("what `{text}` on line {line} uses depends on conditions in the function that it calls")
+            let by = called_by_name(view, t).map_or_else(|| "the function that it calls".to_owned(), |f| called(view, f));
+            format!("what `{text}` on line {line} uses depends on conditions in {by}")
         }
         (op, Cause::Data) if op.is_loop() => format!("how often the loop on line {line} runs depends on data"),
         (op, _) if op.is_loop() => {

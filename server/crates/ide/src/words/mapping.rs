@@ -82,7 +82,7 @@ pub(crate) fn prediction(view: &FunctionView, m: &Mappings) -> Prediction {
     }
     let name = |k: usize| band.get(k).and_then(|&l| view.index_name(l)).map(quoted).unwrap_or_default();
     accesses(view, mapping, &mut out);
-    branches(view, mapping, &mut out);
+    branches(view, band.first().copied(), mapping, &mut out);
     if out.lines.is_empty() {
         return out;
     }
@@ -114,7 +114,7 @@ pub(crate) fn caution(view: &FunctionView, id: LoopId) -> Vec<String> {
     let all = analysis::lane_mapping(view.body(), view.doc.program(), &view.facts, &band, &budget);
     if let Some(m) = all {
         accesses(view, &m, &mut out);
-        branches(view, &m, &mut out);
+        branches(view, band.first().copied(), &m, &mut out);
     }
     out.short
 }
@@ -232,7 +232,7 @@ fn accesses(view: &FunctionView, m: &Mapping, out: &mut Prediction) {
     }
 }
 
-fn branches(view: &FunctionView, m: &Mapping, out: &mut Prediction) {
+fn branches(view: &FunctionView, nest: Option<LoopId>, m: &Mapping, out: &mut Prediction) {
     let mut diverge = 0;
     let mut uniform = 0;
     for b in &m.branches {
@@ -261,8 +261,16 @@ fn branches(view: &FunctionView, m: &Mapping, out: &mut Prediction) {
         out.lines.push(format!("- {} {verb} uniform across each warp", branch_count(uniform)));
     }
     if diverge > 0 {
-        out.short.push(format!("{} may diverge", branch_count(diverge)));
+        let own = if nest.is_some_and(|l| calls_what_branches(view, l)) { " of its own" } else { "" };
+        out.short.push(format!("{}{own} may diverge", branch_count(diverge)));
     }
+}
+
+/// Whether a loop calls functions that have branches, which are not counted.
+fn calls_what_branches(view: &FunctionView, id: LoopId) -> bool {
+    let (body, program) = (view.body(), view.doc.program());
+    let mut called = body.walk(view.of(id).term).filter_map(|t| program.body(body.callee_name(t)?));
+    called.any(|f| f.walk(f.root).any(|t| matches!(f.op(t), Op::If | Op::Switch) || f.op(t).is_loop()))
 }
 
 fn branch_count(n: usize) -> String {

@@ -233,7 +233,9 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         ),
         ObstacleKind::UnknownPointer(symbol) => {
             let name = view.symbol(*symbol);
+            let is_array = matches!(view.body().types.kind(view.body().symbols[*symbol].ty), TypeKind::Array { .. });
             let reason = match set_around(view, obstacle.term, *symbol) {
+                _ if is_array => format!("where line {line} reaches into `{name}` is not followed"),
                 Some(at) if at == line => format!("line {line} sets `{name}`, and where it points then is not followed"),
                 Some(at) => format!("where `{name}` points on line {line} is not followed: line {at} sets it in the loop"),
                 None => format!("where `{name}` points on line {line} is not followed"),
@@ -300,8 +302,11 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             let name = view.symbol(*symbol);
             words(
                 "pointer-elements",
-                format!("`{name}` holds pointers, of which more is used than the rows that they show (line {line})"),
-                "Set such pointers, and choose among them, outside the loop.",
+                format!("`{name}` holds pointers, and on line {line} more is used of one than the row that it shows"),
+                match is_tested(view, obstacle.term) {
+                    true => "",
+                    false => "Set such pointers, and choose among them, outside the loop.",
+                },
             )
         }
         ObstacleKind::OwnCells(symbol) => {
@@ -436,9 +441,23 @@ fn watched(what: Watched, text: &str, line: u32) -> ObstacleWords {
     ObstacleWords { kind, reason, remedy: remedy.to_owned() }
 }
 
+/// Whether a value only decides what runs.
+fn is_tested(view: &FunctionView, value: term::TermId) -> bool {
+    let body = view.body();
+    body.walk(body.root).any(|t| match (body.op(t), body.args(t)) {
+        (Op::If | Op::Select | Op::While, &[condition, ..]) => body.walk(condition).any(|x| x == value),
+        (Op::Binary(b), parts) => b.is_logical() && parts.contains(&value),
+        (Op::Unary(term::UnOp::Not), &[of]) => of == value,
+        _ => false,
+    })
+}
+
 /// Why an example of two iterations that meet could not be shown.
 fn not_replayed(why: NotReplayed, text: &str, line: u32) -> ObstacleWords {
-    let found = "by their subscripts two iterations may meet in";
+    let found = match text.contains('[') {
+        true => "by their subscripts two iterations may meet in",
+        false => "two iterations may meet in",
+    };
     let (reason, remedy) = match why {
         NotReplayed::NotReached => (
             format!("{found} `{text}` (line {line}), but no run of the function was found in which they do"),
@@ -464,13 +483,26 @@ fn not_replayed(why: NotReplayed, text: &str, line: u32) -> ObstacleWords {
     ObstacleWords { kind: "not-replayed", reason, remedy: remedy.to_owned() }
 }
 
+/// Whether a function has a call of another in its own text, and not only in what that calls.
+fn calls_itself(view: &FunctionView, function: &str, called: &str) -> bool {
+    let Some(body) = view.doc.program().body(function) else { return true };
+    body.callees().any(|f| *body.symbols[f].name == *called)
+}
+
 /// What a called function does that cannot be seen through. `name`: what does it, if not `function` itself.
 fn call(view: &FunctionView, function: &str, why: TroubleKind, name: &str, line: u32) -> ObstacleWords {
     let by = called(view, function);
     let who = match name {
         "" => format!("{by}, called on line {line},"),
-        _ if why == TroubleKind::UnknownCall => format!("`{name}`, called from {by} on line {line},"),
-        _ => format!("{}, called from {by} on line {line},", called(view, name)),
+        _ => {
+            let who = if why == TroubleKind::UnknownCall { format!("`{name}`") } else { called(view, name) };
+            match calls_itself(view, function, name) {
+                true => format!("{who}, called from {by} on line {line},"),
+                false => {
+                    format!("{who}, which {by}, called on line {line}, calls through other functions,")
+                }
+            }
+        }
     };
     let variable = format!("`{}`, which {by} uses (called on line {line}),", analysis::plain_name(name));
     let of = |kind: &'static str, reason: String, remedy: &str| ObstacleWords {

@@ -22,7 +22,10 @@ impl Program<'_> {
     }
     /// Whether a function of this name ends the run, at least where its argument is false; then nothing stands in for it.
     pub fn is_ending(name: &str) -> bool {
-        matches!(name, "assert" | "exit" | "abort" | "_Exit" | "_exit" | "quick_exit" | "longjmp")
+        matches!(
+            name,
+            "assert" | "exit" | "abort" | "__builtin_trap" | "_Exit" | "_exit" | "quick_exit" | "longjmp"
+        )
     }
     /// The file-scope variable whose value a stand-in gives.
     pub fn stand_in_value(name: &str) -> Arc<str> {

@@ -17,7 +17,7 @@ const RUNTIME: &str = concat!(include_str!("runtime.c"), include_str!("runs.c"))
 const HEADER: &str = include_str!("runtime.h");
 
 /// Functions that the runtime stands in for.
-const LIBRARY: [&str; 14] = [
+const LIBRARY: [&str; 15] = [
     "malloc",
     "calloc",
     "realloc",
@@ -31,6 +31,7 @@ const LIBRARY: [&str; 14] = [
     "rand",
     "exit",
     "abort",
+    "__builtin_trap",
     "__assert_fail",
 ];
 

@@ -233,11 +233,15 @@ impl Host<'_> {
         match c {
             ConditionKind::NoWrap(t) => format!("{} does not wrap around", q(*t)),
             ConditionKind::Bounds { access, .. } => format!("{} stays inside its dimensions", q(*access)),
-            ConditionKind::InRow { access, stride, from_zero: true } => {
-                format!("{} stays in its row of {}", q(*access), q(*stride))
-            }
-            ConditionKind::InRow { access, stride, from_zero: false } => {
-                format!("the columns of {} span no more than a row of {}", q(*access), q(*stride))
+            ConditionKind::InRow { access, stride, times, from_zero } => {
+                let length = match times {
+                    1 => q(*stride),
+                    n => format!("{n} times {}", q(*stride)),
+                };
+                match from_zero {
+                    true => format!("{} stays in its row of {length}", q(*access)),
+                    false => format!("the columns of {} span no more than a row of {length}", q(*access)),
+                }
             }
             ConditionKind::Injective(_) | ConditionKind::InRange { .. } | ConditionKind::Size { .. } => {
                 format!("your promise {}", promises::said(self.plan, &self.c, c))

@@ -37,7 +37,7 @@ impl Walk<'_, '_> {
     /// All arms of a condition that is not known, one after the other, each from the same start.
     fn all_arms(&mut self, k: usize, end: usize) -> usize {
         let Some(&Arm { end: endif, .. }) = self.arms.get(&k) else { return k + 1 };
-        let head: Arc<str> = self.token(k).split_whitespace().collect::<Vec<_>>().join(" ").into();
+        let head = pp::in_one_line(self.token(k));
         let reason: Arc<str> = format!("it depends on `{head}`").into();
         let span = self.tokens[k].span();
         if self.s.nested >= MAX_NESTED {
