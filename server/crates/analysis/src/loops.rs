@@ -325,9 +325,16 @@ fn dependences(
     let mut replays = Replays::new(cx);
     let unique = unique(accesses, scalars);
     let mut seen: FxHashSet<(DependenceKind, SymbolId, TermId, TermId)> = FxHashSet::default();
-    'all: for (i, &a) in unique.iter().enumerate() {
+    // where one is enough, one that passes a value on is looked for first
+    let passes: &[Option<bool>] = if detail { &[None] } else { &[Some(true), Some(false)] };
+    let all = passes.iter().flat_map(|pass| (0..unique.len()).map(move |i| (*pass, i)));
+    'all: for (pass, i) in all {
+        let a = unique[i];
         for (j, &b) in unique.iter().enumerate() {
             if a.base != b.base || (!a.write && !b.write) || (a.write && b.write && j < i) {
+                continue;
+            }
+            if pass.is_some_and(|flows| flows != (a.write && !b.write)) {
                 continue;
             }
             let group = scalars.same_group(a, b);

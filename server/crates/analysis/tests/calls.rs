@@ -334,7 +334,12 @@ fn memory_that_somebody_was_told_of_may_be_shown_by_what_memory_holds() {
         };
         let head = "#include <stdlib.h>\n#include <string.h>\nstruct s { float *rows, *more[4]; }; static float *kept; float *unseen(float *);
              static void keeps(struct s *l, float *p) { l->more[2] = p; } static float *gives(float *p) { return p + 1; }
-             static float reads(const float *p) { return p[0]; }\n";
+             static float reads(const float *p) { return p[0]; }
+             static float *made(int n) { float *p = malloc(n * sizeof *p); if (!p) abort(); return p; }
+             static float *noted(int n) { float *p = malloc(n * sizeof *p); kept = p; return p; }
+             static float *cached(int n) { static float *p; if (!p) p = malloc(n * sizeof *p); return p; }
+             static float *pooled(int n) { if (!kept) kept = malloc(n * sizeof *kept); return kept; }
+             static float *either(struct s *l, int n) { return n > 3 ? malloc(n) : l->rows; }\n";
         head.to_owned() + &ways.iter().enumerate().map(one).collect::<Vec<_>>().join("\n")
     };
     let count = |ways: &[&str]| {
@@ -372,6 +377,10 @@ fn memory_that_somebody_was_told_of_may_be_shown_by_what_memory_holds() {
         "memcpy(&l->rows, &t, sizeof t);",
         "kept = (float *)(unsigned long)t;",
         "if (c) goto out; out: l->rows = t;",
+        "t = noted(n);",
+        "t = cached(n);",
+        "t = pooled(n);",
+        "t = either(l, n);",
     ];
     let asked = count(&told);
     for (way, asked) in told.iter().zip(&asked) {
@@ -387,6 +396,7 @@ fn memory_that_somebody_was_told_of_may_be_shown_by_what_memory_holds() {
         "l->rows[0] = t[1];",
         "c = t ? 1 : 0;",
         "t[1] = *t;",
+        "t = made(n);",
         "memcpy(t, l->rows, n * sizeof(float));",
     ];
     let asked = count(&alone);

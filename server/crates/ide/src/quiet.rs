@@ -1,4 +1,4 @@
-//! Loops of which nothing is said unless somebody asks: they print, read input, take the time, fill a table, make memory, look for
+//! Loops of which nothing is said unless somebody asks: they print, read input, take the time, fill a table, copy, make memory, look for
 //! something, go through text, are too small to matter, stand where nothing is offered, or are far from being parallel. Hover, actions and reports answer for them like for all others; a mark, a promise or a comment makes them be spoken of.
 
 use analysis::{LoopId, ObstacleKind, TroubleKind};
@@ -25,6 +25,8 @@ pub(crate) enum Quiet {
     Few,
     /// It gives array elements values that need no memory and little arithmetic.
     Fills,
+    /// It moves elements from one array to another, one by one and as they are.
+    Copies,
     /// It looks for something or goes along links, and leaves no element behind.
     Walks,
     /// It goes through text.
@@ -84,6 +86,9 @@ pub(crate) fn quiet(view: &FunctionView, id: LoopId) -> Option<Quiet> {
     if fills(view, id) {
         return Some(Quiet::Fills);
     }
+    if crate::lints::is_parallel(l) && copies(view.body(), l.term) {
+        return Some(Quiet::Copies);
+    }
     if is_as_long_as_a_text(view.body(), l.term) && is_text(view.body(), l.term) {
         return Some(Quiet::Text);
     }
@@ -95,7 +100,8 @@ pub(crate) fn quiet(view: &FunctionView, id: LoopId) -> Option<Quiet> {
         return missing.or_else(|| is_cheap(view, id).then_some(Quiet::Cheap));
     }
     let is_short = || {
-        view.body().loops(l.term).nth(1).is_none() && at_most(view, id).is_some_and(|n| n < LEAST_ITERATIONS)
+        let inner = view.body().loop_parts(l.term).map(|parts| view.body().loops(parts.body).count());
+        inner == Some(0) && at_most(view, id).is_some_and(|n| n < LEAST_ITERATIONS)
     };
     if few_rounds(view.body(), l.term) || is_short() {
         return Some(Quiet::Few);
@@ -425,6 +431,32 @@ fn fills(view: &FunctionView, id: LoopId) -> bool {
         }
     }
     stores > 0 && work <= FEW
+}
+
+/// Whether all that a loop without others in it does is to store elements of arrays in others, with no arithmetic but that of their
+/// subscripts.
+fn copies(body: &Body, root: TermId) -> bool {
+    let is_load = |mut value: TermId| {
+        while let (Op::Cast, &[of]) = (body.op(value), body.args(value)) {
+            value = of;
+        }
+        // where memory says from where, it is a gather
+        let loads = |t: TermId| body.walk(t).any(|x| matches!(body.op(x), Op::Index | Op::Deref));
+        match (body.op(value), body.args(value)) {
+            (Op::Index, &[_, subscript]) => !loads(subscript),
+            (Op::Deref, _) => true,
+            (Op::Member { .. }, _) => is_cell(body, value),
+            _ => false,
+        }
+    };
+    let is_alone = body.loop_parts(root).is_some_and(|parts| body.loops(parts.body).next().is_none());
+    let mut parts = straight(body, root).into_iter().peekable();
+    is_alone
+        && parts.peek().is_some()
+        && parts.all(|part| {
+            let all = part.map(|t| (body.op(t), body.args(t)));
+            matches!(all, Some((Op::Assign, &[place, value])) if is_cell(body, place) && is_load(value))
+        })
 }
 
 /// The statements of a perfect nest, innermost; `None` stands for what is none.

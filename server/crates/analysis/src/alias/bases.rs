@@ -6,7 +6,7 @@
 
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
-use crate::alias::fresh::{is_allocation, is_fresh_value, is_null};
+use crate::alias::fresh::{is_allocation, is_fresh_value, is_null, uncast};
 use crate::flow::effects::Effects;
 use crate::flow::parts::base_symbol;
 
@@ -90,7 +90,7 @@ fn is_fresh(body: &Body, effects: &Effects<'_>, s: SymbolId) -> bool {
             _ => Some(w),
         })
         .collect();
-    let allocated = |e: TermId| is_fresh_value(body, e);
+    let allocated = |e: TermId| is_fresh_value(body, e) || effects.makes_memory(uncast(body, e));
     let values: Vec<TermId> = given.into_iter().flatten().collect();
     values.iter().any(|&e| allocated(e)) && values.iter().all(|&e| allocated(e) || is_null(body, e))
 }

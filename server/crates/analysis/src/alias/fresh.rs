@@ -2,7 +2,8 @@
 
 use term::{Body, Op, TermId};
 
-fn uncast(body: &Body, mut e: TermId) -> TermId {
+/// The value before it is converted.
+pub(crate) fn uncast(body: &Body, mut e: TermId) -> TermId {
     while let (Op::Cast, &[inner]) = (body.op(e), body.args(e)) {
         e = inner;
     }

@@ -10,7 +10,7 @@ use term::{Body, Op, Promised, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use crate::flow::library::{library_effect, only_computes, LibraryEffect, LibraryResult};
 use crate::flow::parts::{owner, pointed_by, written_part};
-use crate::{ObstacleKind, Summary, Through, TroubleKind};
+use crate::{ObstacleKind, Roots, Summary, Through, TroubleKind};
 
 /// The functions that a body may call, as far as what statements do rests on them.
 pub(crate) trait Callees {
@@ -218,6 +218,20 @@ impl<'a> Effects<'a> {
         matches!(body.symbols[s].storage, Storage::Local | Storage::Param(_))
             && !self.in_gaps.contains(&s)
             && !self.abroad.get_or_init(|| self.made_pointers()).contains(&s)
+    }
+
+    /// Whether a call of one of the program's functions gives memory that the call made, and that nothing else was given; nobody else
+    /// was told of it either.
+    pub(crate) fn makes_memory(&self, call: TermId) -> bool {
+        let Some(s) = self.program.called(self.body, call) else { return false };
+        let is_new = s.returns == Roots { fresh: true, ..Roots::default() };
+        // one that keeps something may give the same twice, and of one that stores anything somebody may know
+        let keeps_nothing = !s.writes_unknown
+            && !s.recursive
+            && s.globals.values().all(|g| !g.own.written && !g.through.written)
+            && s.params.iter().all(|p| !p.written && !p.kept);
+        let is_seen = s.troubles.keys().all(|k| matches!(k, TroubleKind::Ordered | TroubleKind::NoReturn));
+        is_new && keeps_nothing && is_seen
     }
 
     /// Whether nobody but the local pointer knows of the memory that it is given: its value, and every pointer that is made of it or of

@@ -143,7 +143,7 @@ fn a_loop_is_reached_from_its_body_and_not_from_beside_it() {
 /// What is not made into a kernel is not offered, and says why in the same words as the finding.
 #[test]
 fn the_outcome_is_known_before_anything_is_offered() {
-    let (code, at) = cursor("void f(int n, const long double *restrict b, double *restrict a) {\n    f$0or (int i = 0; i < n; i++)\n        a[i] = b[i];\n}\n");
+    let (code, at) = cursor("void f(int n, const long double *restrict b, double *restrict a) {\n    f$0or (int i = 0; i < n; i++)\n        a[i] = 2 * b[i];\n}\n");
     let doc = open(&code);
     let memo = crate::Memo::new();
     let typing = crate::Ask::new(&doc, &memo, crate::Tier::Typing, &base::CancelToken::new());

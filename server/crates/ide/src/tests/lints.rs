@@ -26,7 +26,7 @@ void sweep(int n, float (*a)[100000]) {
 //  ^^^^^^^^^^^^^^^^^^^^^^^^^^^ carried-dependence
         for (int j = 0; j < n; j++)
 //      ^^^^^^^^^^^^^^^^^^^^^^^^^^^ parallel-loop
-            a[i][j] = a[i - 1][j];
+            a[i][j] = 2 * a[i - 1][j];
 }
 ",
     );

@@ -93,7 +93,6 @@ fn output_dependence() {
             2:5 information[carried-dependence] Loop is sequential: iteration i=0, j=0 writes a[0] on line 4, iteration i=1, j=0 writes it on line 4, for n=2, m=1 (output dependence on `a`). Give every iteration its own cell of `a`, or write only in the last iteration that counts. Inside it, loop `j` on line 3 can run on the GPU.
               4:13 writes here, in an earlier iteration
               4:13 writes here, in a later iteration
-            3:9 hint[parallel-loop] Can run on the GPU: the iterations of loop `j` can be executed independently. Apply "Offload to GPU" to rewrite it.
         "#]],
     );
 }
@@ -183,7 +182,6 @@ fn an_array_that_iterations_need_for_themselves_is_reached_by_subscripts() {
     check(
         "void use(double *w, const double *u, int m) { for (int i = 0; i < m; i++) w[i] = u[i]; }\nvoid f(int n, int m, double u[restrict n][m], double v[restrict n][m], double *restrict w) {\n    for (int k = 0; k < n; k++) {\n        double *q = w;\n        for (int i = 0; i < m; i++)\n            *q++ = u[k][i];\n        for (int i = 0; i < m; i++)\n            v[k][i] = w[m - 1 - i];\n    }\n}\n",
         expect![[r#"
-            1:47 hint[parallel-loop] Can run on the GPU: the iterations of loop `i` can be executed independently. The generated code first checks that `w` and `u` do not overlap, and else runs this loop as it is. Apply "Offload to GPU" to rewrite it.
             3:5 hint[reduction-loop] Parallel as a reduction, not yet offloadable (w for each iteration): the iterations of loop `k` are independent but for `w` (last). No kernel is made, because each iteration would need a `w` of its own, and on line 4 more is done with it than to reach its elements by subscripts. Use `w` with subscripts alone in this loop, without passing it on or setting another pointer to it.
         "#]],
     );

@@ -58,7 +58,10 @@ fn loops_that_fill_or_are_small() {
     silent("    for (int i = 0; i < n; i++)\n        a[i] = 0;");
     silent("    for (int i = 0; i < n; i++)\n        for (int j = 0; j < n; j++)\n            a[i * n + j] = (i * j % n) / 3.0;");
     silent("    for (int i = 1; i < 64; i++)\n        a[i] = a[i - 1] * 0.5;");
-    told("    for (int i = 0; i < n; i++)\n        a[i] = b[i];", "parallel-loop");
+    silent("    for (int i = 0; i < n; i++)\n        a[i] = b[i];");
+    told("    for (int i = 0; i < n; i++)\n        a[i] = 2 * b[i];", "parallel-loop");
+    told("    for (int i = 0; i < n; i++)\n        a[i] = b[p[i]];", "parallel-loop");
+    silent("    int m = n % 7;\n    for (int i = 0; i < m; i++)\n        a[i] = 2 * b[i];");
     // much work for each element is computing, whatever it needs no memory for
     told(
         "    for (int i = 0; i < n; i++) {\n        double x = 0;\n        for (int k = 0; k < n; k++)\n            x = x * x + i;\n        a[i] = x;\n    }",

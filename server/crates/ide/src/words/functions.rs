@@ -111,6 +111,9 @@ fn is_index(view: &FunctionView, t: TermId) -> bool {
 
 /// A subscript, by its text and line: of a function that is called there, where all that the loop's own function shows of it is the call.
 pub(super) fn subscript(view: &FunctionView, t: TermId, line: u32) -> String {
+    if let Some(f) = handed_to(view, t) {
+        return format!("a subscript in {f}, called on line {line},");
+    }
     match called_by_name(view, t) {
         Some(name) => format!("a subscript in {}, called on line {line},", called(view, name)),
         // an index is a sum, too: what the pointer before it is set to is none
@@ -120,6 +123,23 @@ pub(super) fn subscript(view: &FunctionView, t: TermId, line: u32) -> String {
         // a number is a sum: what stands around it is not
         None if view.body().as_int(t).is_some() => format!("a subscript on line {line}"),
         None => format!("the subscript `{}` on line {line}", view.text(t)),
+    }
+}
+
+/// The function that a value is handed to, which makes its subscripts of it; `None` of what is a subscript itself.
+pub(super) fn handed_to(view: &FunctionView, t: TermId) -> Option<String> {
+    let body = view.body();
+    let parents = body.parents();
+    let mut at = t;
+    loop {
+        let up = parents.get(at.0 as usize).copied().flatten()?;
+        match body.op(up) {
+            Op::Call if body.args(up).first() != Some(&at) => {
+                return called_by_name(view, up).map(|name| called(view, name));
+            }
+            Op::Binary(_) | Op::Unary(_) | Op::Cast => at = up,
+            _ => return None,
+        }
     }
 }
 

@@ -205,7 +205,7 @@ fn accesses(view: &FunctionView, m: &Mapping, out: &mut Prediction) {
             }
             LaneStride::Unknown => {
                 unknown += all.len();
-                (true, format!("scattered, as far as is known: {names}, {cost}"))
+                (true, format!("in an order that is not followed: {names}, {cost}"))
             }
         };
         let more = g.sectors.map_or(g.lanes.into(), |(_, most)| most).saturating_sub(g.ideal);
@@ -225,7 +225,7 @@ fn accesses(view: &FunctionView, m: &Mapping, out: &mut Prediction) {
         1 => "1 access".to_owned(),
         n => format!("{n} accesses"),
     };
-    for (n, how) in [(strided, "strided"), (unknown, "scattered")] {
+    for (n, how) in [(strided, "strided"), (unknown, "in an order that is not followed")] {
         if n > 0 {
             out.short.push(format!("{n} of {of} {how}"));
         }

@@ -5,7 +5,7 @@ use codegen::{FunctionTrouble, HostForm, NextStep, Reason, RefusalKind};
 use term::Op;
 
 use super::causes::{bounds_of, is_computed};
-use super::functions::{called, which_place, why_unknown};
+use super::functions::{called, handed_to, which_place, why_unknown};
 use super::obstacles::obstacle;
 use crate::function_view::FunctionView;
 
@@ -77,7 +77,7 @@ pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
             _ => format!("{text} on line {line} is an operation that kernels are not written with"),
         },
         RefusalKind::ReductionCell => {
-            format!("{text} on line {line} accumulates in a cell that cannot be named before the loop")
+            format!("{text} on line {line} accumulates in memory, at a place that the host's side of a kernel is not written for")
         }
         RefusalKind::LastValue(s) => {
             format!("the value that `{}` has after the loop on line {line} cannot be kept", name(*s))
@@ -114,10 +114,7 @@ pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
         }
         RefusalKind::Untestable => format!("a condition on line {line} cannot be tested before the launch"),
         RefusalKind::UntestableOverlap(s) => {
-            format!(
-                "no test before the launch can rule out that `{}` (line {line}) overlaps another array",
-                name(*s)
-            )
+            format!("no test is written that would rule out before the launch that `{}` overlaps another array", name(*s))
         }
         RefusalKind::ReadsTooEarly if is_before(view, reason) => format!(
             "{text}, which line {line} computes, is needed for the launch, and is not computed once more where it may trap"
@@ -289,14 +286,15 @@ pub(crate) fn not_described(view: &FunctionView, first: Option<&Obstacle>) -> St
                     view.text(*term)
                 );
             }
-            let what = match view.body().op(*term) {
-                Op::Call => "a subscript in",
-                _ => "the subscript",
-            };
             let (text, line) = (view.text(*term), view.line(*term));
+            let what = match (view.body().op(*term), handed_to(view, *term)) {
+                (_, Some(f)) => format!("a subscript in {f}, called on line {line},"),
+                (Op::Call, None) => format!("a subscript in `{text}` on line {line}"),
+                _ => format!("the subscript `{text}` on line {line}"),
+            };
             let how = match is_computed(view, *term) {
-                true => format!("which cells {what} `{text}` on line {line} means is computed in a way that cannot be followed"),
-                false => format!("memory decides which cells {what} `{text}` on line {line} means"),
+                true => format!("which cells {what} means is computed in a way that cannot be followed"),
+                false => format!("memory decides which cells {what} means"),
             };
             format!(
                 "No kernel is made, because {how}, so it is not known what to copy. Use an array whose declaration says how large it \
