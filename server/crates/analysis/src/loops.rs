@@ -325,90 +325,79 @@ fn dependences(
     let mut replays = Replays::new(cx);
     let unique = unique(accesses, scalars);
     let mut seen: FxHashSet<(DependenceKind, SymbolId, TermId, TermId)> = FxHashSet::default();
-    // where one is enough, one that passes a value on is looked for first
-    let passes: &[Option<bool>] = if detail { &[None] } else { &[Some(true), Some(false)] };
-    let all = passes.iter().flat_map(|pass| (0..unique.len()).map(move |i| (*pass, i)));
-    'all: for (pass, i) in all {
-        let a = unique[i];
-        for (j, &b) in unique.iter().enumerate() {
-            if a.base != b.base || (!a.write && !b.write) || (a.write && b.write && j < i) {
+    for (i, j) in pairs_in_order(&unique, detail) {
+        let (a, b) = (unique[i], unique[j]);
+        let group = scalars.same_group(a, b);
+        if group.is_some_and(|g| out.met.contains(&g) || scalars.reductions[g].cells == Cells::Variable) {
+            continue;
+        }
+        let found = facts.dependences.iter().any(|d: &Dependence| d.witness.is_some());
+        if found && (facts.dependences.len() >= MAX_LISTED || !detail) {
+            facts.more_dependences = true;
+            break;
+        }
+        if budget.spend(1).is_err() {
+            let kind = ObstacleKind::Budget(Work::Dependences);
+            facts.obstacles.push(Obstacle { kind, term: model.root });
+            facts.more_dependences = true;
+            break;
+        }
+        // Two writes: either may come first.
+        let orders: &[(&AffineAccess, &AffineAccess)] =
+            if a.write && b.write && i != j { &[(a, b), (b, a)] } else { &[(a, b)] };
+        for &(source, sink) in orders {
+            let test = |detail| depend::test(model, &ids, source, sink, detail, &cx.solver, budget);
+            if let Some(g) = group {
+                if !matches!(test(false), Outcome::No) {
+                    out.met.insert(g);
+                }
                 continue;
             }
-            if pass.is_some_and(|flows| flows != (a.write && !b.write)) {
+            if out.private.get(&a.base).is_some_and(Option::is_some) {
                 continue;
             }
-            let group = scalars.same_group(a, b);
-            if group.is_some_and(|g| out.met.contains(&g) || scalars.reductions[g].cells == Cells::Variable) {
-                continue;
-            }
-            let found = facts.dependences.iter().any(|d: &Dependence| d.witness.is_some());
-            if found && (facts.dependences.len() >= MAX_LISTED || !detail) {
-                facts.more_dependences = true;
-                break 'all;
-            }
-            if budget.spend(1).is_err() {
-                let kind = ObstacleKind::Budget(Work::Dependences);
-                facts.obstacles.push(Obstacle { kind, term: model.root });
-                facts.more_dependences = true;
-                break 'all;
-            }
-            // Two writes: either may come first.
-            let orders: &[(&AffineAccess, &AffineAccess)] =
-                if a.write && b.write && i != j { &[(a, b), (b, a)] } else { &[(a, b)] };
-            for &(source, sink) in orders {
-                let test = |detail| depend::test(model, &ids, source, sink, detail, &cx.solver, budget);
-                if let Some(g) = group {
-                    if !matches!(test(false), Outcome::No) {
-                        out.met.insert(g);
-                    }
+            let outcome = test(detail);
+            // Only where iterations do (or may) meet is a copy for each of them asked for.
+            if !matches!(outcome, Outcome::No) {
+                let privacy = || {
+                    let part = budget.part(PRIVACY_STEPS);
+                    let answer = privacy(cx, model, a.base, &part);
+                    let _ = budget.spend(part.taken());
+                    answer
+                };
+                if out.private.entry(a.base).or_insert_with(privacy).is_some() {
                     continue;
                 }
-                if out.private.get(&a.base).is_some_and(Option::is_some) {
-                    continue;
-                }
-                let outcome = test(detail);
-                // Only where iterations do (or may) meet is a copy for each of them asked for.
-                if !matches!(outcome, Outcome::No) {
-                    let privacy = || {
-                        let part = budget.part(PRIVACY_STEPS);
-                        let answer = privacy(cx, model, a.base, &part);
-                        let _ = budget.spend(part.taken());
-                        answer
-                    };
-                    if out.private.entry(a.base).or_insert_with(privacy).is_some() {
+            }
+            match outcome {
+                Outcome::No => {}
+                Outcome::Yes(d) => {
+                    if !seen.insert((d.kind, d.object.symbol, d.source, d.sink)) {
                         continue;
                     }
-                }
-                match outcome {
-                    Outcome::No => {}
-                    Outcome::Yes(d) => {
-                        if !seen.insert((d.kind, d.object.symbol, d.source, d.sink)) {
-                            continue;
-                        }
-                        let ask = || match test(detail) {
-                            Outcome::Yes(d) => Some(*d),
-                            _ => None,
-                        };
-                        match replays.shown(model, *d, budget, ask) {
-                            Ok(d) => facts.dependences.push(d),
-                            Err(unshown) => {
-                                let (d, why) = *unshown;
-                                list(&mut facts.obstacles, why);
-                                if facts.dependences.len() < MAX_LISTED {
-                                    facts.dependences.push(d);
-                                } else {
-                                    facts.more_dependences = true;
-                                }
+                    let ask = || match test(detail) {
+                        Outcome::Yes(d) => Some(*d),
+                        _ => None,
+                    };
+                    match replays.shown(model, *d, budget, ask) {
+                        Ok(d) => facts.dependences.push(d),
+                        Err(unshown) => {
+                            let (d, why) = *unshown;
+                            list(&mut facts.obstacles, why);
+                            if facts.dependences.len() < MAX_LISTED {
+                                facts.dependences.push(d);
+                            } else {
+                                facts.more_dependences = true;
                             }
                         }
                     }
-                    Outcome::Maybe(d, why) => {
-                        list(&mut facts.obstacles, carried_scalar(cx.body, source, why));
-                        if facts.dependences.len() >= MAX_LISTED {
-                            facts.more_dependences = true;
-                        } else if seen.insert((d.kind, d.object.symbol, d.source, d.sink)) {
-                            facts.dependences.push(*d);
-                        }
+                }
+                Outcome::Maybe(d, why) => {
+                    list(&mut facts.obstacles, carried_scalar(cx.body, source, why));
+                    if facts.dependences.len() >= MAX_LISTED {
+                        facts.more_dependences = true;
+                    } else if seen.insert((d.kind, d.object.symbol, d.source, d.sink)) {
+                        facts.dependences.push(*d);
                     }
                 }
             }
@@ -416,6 +405,23 @@ fn dependences(
     }
     cx.followed.borrow_mut().extend(replays.search.followed);
     out
+}
+
+/// The pairs of accesses of one object of which one writes. Where one dependence is enough, those that would pass a value on come first.
+fn pairs_in_order<'u>(
+    unique: &'u [&AffineAccess],
+    detail: bool,
+) -> impl Iterator<Item = (usize, usize)> + 'u {
+    let passes: &'static [Option<bool>] = if detail { &[None] } else { &[Some(true), Some(false)] };
+    let firsts = passes.iter().flat_map(|&pass| (0..unique.len()).map(move |i| (pass, i)));
+    firsts.flat_map(move |(pass, i)| {
+        let a = unique[i];
+        let is_pair = move |&(j, b): &(usize, &&AffineAccess)| {
+            let conflict = a.base == b.base && (a.write || b.write) && !(a.write && b.write && j < i);
+            conflict && pass.is_none_or(|flows| flows == (a.write && !b.write))
+        };
+        unique.iter().enumerate().filter(is_pair).map(move |(j, _)| (i, j))
+    })
 }
 
 fn list(obstacles: &mut Vec<Obstacle>, why: Obstacle) {

@@ -114,6 +114,7 @@ fn worth(view: &FunctionView, id: LoopId) -> (Worth, String) {
             Quiet::Few => "A warp has more threads than it has rounds.",
             Quiet::Fills => "It only fills an array with values that need little arithmetic.",
             Quiet::Copies => "It only moves elements from one array to another.",
+            Quiet::Pointers => "It only sets pointers, which are no addresses of a device.",
             Quiet::Walks => "It looks for something, or goes along links, and leaves no element behind.",
             Quiet::Text => "It goes through text.",
             Quiet::Host => "It runs on the host of a file with kernels, and offloading starts from C files.",

@@ -27,6 +27,8 @@ pub(crate) enum Quiet {
     Fills,
     /// It moves elements from one array to another, one by one and as they are.
     Copies,
+    /// It sets pointers and nothing else, which are no addresses of a device.
+    Pointers,
     /// It looks for something or goes along links, and leaves no element behind.
     Walks,
     /// It goes through text.
@@ -85,6 +87,9 @@ pub(crate) fn quiet(view: &FunctionView, id: LoopId) -> Option<Quiet> {
     }
     if fills(view, id) {
         return Some(Quiet::Fills);
+    }
+    if crate::lints::is_parallel(l) && sets_pointers(view.body(), l.term) {
+        return Some(Quiet::Pointers);
     }
     if crate::lints::is_parallel(l) && copies(view.body(), l.term) {
         return Some(Quiet::Copies);
@@ -457,6 +462,19 @@ fn copies(body: &Body, root: TermId) -> bool {
             let all = part.map(|t| (body.op(t), body.args(t)));
             matches!(all, Some((Op::Assign, &[place, value])) if is_cell(body, place) && is_load(value))
         })
+}
+
+/// Whether all elements that a loop stores to are pointers.
+fn sets_pointers(body: &Body, root: TermId) -> bool {
+    let stores = body.walk(root).filter_map(|t| match (body.op(t), body.args(t)) {
+        (Op::Assign | Op::Compound(_) | Op::Step { .. }, &[place, ..]) if body.as_symbol(place).is_none() => {
+            Some(place)
+        }
+        _ => None,
+    });
+    let mut stores = stores.peekable();
+    let is_pointer = |place: TermId| matches!(body.types.kind(body.ty(place)), TypeKind::Pointer { .. });
+    stores.peek().is_some() && stores.all(is_pointer)
 }
 
 /// The statements of a perfect nest, innermost; `None` stands for what is none.

@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use term::{Body, Op, Storage, SymbolId, TermId, UnOp};
 
 use super::launch_numbers::{binary, Num};
+use super::reaching::reaching;
 use crate::limits::host_launch_given::{MAX_DEPTH, MAX_WAYS};
 use crate::Program;
 
@@ -81,6 +82,8 @@ pub fn launch_given<'a>(cx: &LaunchContext<'a>, body: &'a Body, launch: TermId) 
         loop {
             let way = Way {
                 reader: &reader,
+                frame: frame.clone(),
+                launch,
                 pick,
                 taken: RefCell::default(),
                 most: RefCell::new(1),
@@ -138,6 +141,9 @@ struct Reader<'c, 'a> {
 /// One choice of values.
 struct Way<'r, 'c, 'a> {
     reader: &'r Reader<'c, 'a>,
+    /// The function that launches, as it is called, and where.
+    frame: Rc<CalledAs<'a>>,
+    launch: TermId,
     /// Which of several values is taken.
     pick: usize,
     taken: RefCell<Vec<Taken>>,
@@ -317,8 +323,11 @@ impl<'a> Way<'_, '_, 'a> {
             }
         };
         for (d, axis) in out.iter_mut().zip(["x", "y", "z"]) {
-            let set: Vec<TermId> =
-                stores.fields.iter().filter(|(f, _)| **f == *axis).map(|(_, v)| *v).collect();
+            let of_axis = stores.fields.iter().filter(|(f, _)| **f == *axis);
+            let mut set: Vec<TermId> = of_axis.map(|(_, v)| *v).collect();
+            if Rc::ptr_eq(frame, &self.frame) {
+                set = reaching(body, self.launch, &set);
+            }
             match set.len() {
                 0 => {}
                 1 => *d = self.settled(|| self.int(frame, set[0])),

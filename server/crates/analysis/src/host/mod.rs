@@ -10,6 +10,7 @@ pub(crate) mod launch_given;
 mod launch_numbers;
 mod launches;
 mod memory;
+mod reaching;
 mod steps;
 
 use base::IndexId;

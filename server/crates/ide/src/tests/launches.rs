@@ -62,6 +62,22 @@ fn what_is_taken_is_told() {
     assert_eq!(host(device), ["2 1024 devices with `maxThreadsPerBlock` = 1024, line 2"]);
     let in_turn = "void f(float *a) { for (int b = 32; b <= 128; b *= 2) add<<<2, b>>>(a, 9); }";
     assert_eq!(host(in_turn), ["2 32 `b` = 32, one of several, line 2"]);
+    // what another value surely replaces before the launch is none of them
+    let members = "void f(float *a, int wide) { dim3 g(4), b; b.x = 32; if (wide) b.x = 64;\n add<<<g, b>>>(a, 9);\n b.x = 96; if (wide) b.x = 128; add<<<g, b>>>(a, 9); }";
+    assert_eq!(
+        host(members),
+        [
+            "4 32 `b.x` = 32, one of several, line 2",
+            "4 64 `b.x` = 64, one of several, line 2",
+            "4 96 `b.x` = 96, one of several, line 4",
+            "4 128 `b.x` = 128, one of several, line 4"
+        ]
+    );
+    let around = "void f(float *a, int n) { dim3 g(4), b; b.x = 32; for (int i = 0; i < n; i++) { add<<<g, b>>>(a, 9);\n b.x = 96; } }";
+    assert_eq!(
+        host(around),
+        ["4 32 `b.x` = 32, one of several, line 2", "4 96 `b.x` = 96, one of several, line 3"]
+    );
     // what a variable no longer holds is not taken
     let changed = "void f(float *a) { int b = 32; b *= 2; add<<<2, b>>>(a, 9); }";
     assert_eq!(host(changed), ["2 ?"]);
