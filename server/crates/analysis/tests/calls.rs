@@ -382,10 +382,6 @@ fn memory_that_somebody_was_told_of_may_be_shown_by_what_memory_holds() {
         "t = pooled(n);",
         "t = either(l, n);",
     ];
-    let asked = count(&told);
-    for (way, asked) in told.iter().zip(&asked) {
-        assert!(*asked, "{way}");
-    }
     let alone = [
         "",
         "if (!t) return;",
@@ -399,9 +395,10 @@ fn memory_that_somebody_was_told_of_may_be_shown_by_what_memory_holds() {
         "t = made(n);",
         "memcpy(t, l->rows, n * sizeof(float));",
     ];
-    let asked = count(&alone);
-    for (way, asked) in alone.iter().zip(&asked) {
-        assert!(!*asked, "{way}");
+    for (ways, is_told) in [(&told[..], true), (&alone[..], false)] {
+        for (way, asked) in ways.iter().zip(count(ways)) {
+            assert_eq!(asked, is_told, "{way}");
+        }
     }
 }
 

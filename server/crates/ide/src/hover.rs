@@ -375,10 +375,8 @@ fn enabling(view: &FunctionView, finding: &LoopFinding) -> Option<String> {
 }
 
 fn unknown(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
-    let all = words::told(view, id);
-    for o in all.iter().take(LISTED) {
-        lines.push(format!("- {}", escape(&words::obstacle(view, o).reason)));
-    }
+    let all = words::reasons(view, id);
+    lines.extend(all.iter().take(LISTED).map(|r| format!("- {}", escape(r))));
     more(all.len(), lines);
     thread_map(view, id, lines);
     let remedy = words::remedy_of_unknown(view, id);

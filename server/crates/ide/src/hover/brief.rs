@@ -143,16 +143,9 @@ fn carried(view: &FunctionView, d: &Dependence) -> String {
 }
 
 pub(super) fn unknown(view: &FunctionView, id: LoopId, is_told: bool, lines: &mut Vec<String>) {
-    let all = words::told(view, id);
     // what the finding says is not said again
     if !is_told {
-        let mut reasons: Vec<String> = Vec::new();
-        for reason in all.iter().map(|o| words::obstacle(view, o).reason) {
-            if !reasons.contains(&reason) {
-                reasons.push(reason);
-            }
-        }
-        lines.extend(reasons.iter().take(NAMED).map(|r| format!("- {}", escape(r))));
+        lines.extend(words::reasons(view, id).iter().take(NAMED).map(|r| format!("- {}", escape(r))));
     }
     let before = lines.len();
     thread_map(view, id, lines);

@@ -49,15 +49,15 @@ pub(crate) fn rests_on_a_header(view: &FunctionView, o: &Obstacle) -> bool {
 /// define.
 pub(crate) fn rests_on_others(view: &FunctionView, id: LoopId) -> bool {
     let (body, program) = (view.body(), view.doc.program());
-    let is_defined_elsewhere = |name: &str| program.body(name).is_none() && program.unlinked(name).is_none();
+    let may_be_elsewhere = |name: &str| program.body(name).is_none() && program.unlinked(name).is_none();
     let nobody_looked = program.searched().is_none();
     nobody_looked
         && view.of(id).obstacles.iter().any(|o| match &o.kind {
             ObstacleKind::UnknownCall(f) => {
                 let f = &body.symbols[*f];
-                f.storage == Storage::Function && is_defined_elsewhere(&f.name)
+                f.storage == Storage::Function && may_be_elsewhere(&f.name)
             }
-            ObstacleKind::Call { name, why: TroubleKind::UnknownCall, .. } => is_defined_elsewhere(name),
+            ObstacleKind::Call { name, why: TroubleKind::UnknownCall, .. } => may_be_elsewhere(name),
             _ => false,
         })
 }

@@ -170,23 +170,15 @@ pub(crate) fn sequential(view: &FunctionView, id: LoopId) -> String {
 
 /// An unknown loop: what stopped the analysis, where, and what would settle it.
 pub(crate) fn unknown(view: &FunctionView, id: LoopId) -> String {
-    let told = told(view, id);
-    let Some(&first) = told.first() else {
+    let all = reasons(view, id);
+    let Some((first, others)) = all.split_first() else {
         return format!(
             "Unknown whether the iterations of {} are independent: the analysis did not say why.",
             view.loop_name(id)
         );
     };
-    let words = obstacle(view, first);
-    let mut text = format!("Unknown whether loop iterations are independent: {}.", words.reason);
-    let more = told.iter().skip(1).map(|o| obstacle(view, o).reason);
-    let mut others: Vec<String> = Vec::new();
-    for reason in more {
-        if reason != words.reason && !others.contains(&reason) {
-            others.push(reason);
-        }
-    }
-    match others.as_slice() {
+    let mut text = format!("Unknown whether loop iterations are independent: {first}.");
+    match others {
         [] => {}
         [one] => text.push_str(&format!(" Also, {one}.")),
         [one, rest @ ..] => {
@@ -224,6 +216,17 @@ pub(crate) fn told<'v>(view: &'v FunctionView, id: LoopId) -> Vec<&'v Obstacle> 
     let kept = all.iter().enumerate().filter(|(k, o)| !is_left_out(*k, o));
     let mut out: Vec<&Obstacle> = kept.map(|(_, o)| o).collect();
     out.sort_by_key(|o| (!not_read(o), matches!(o.kind, ObstacleKind::MayAlias(..))));
+    out
+}
+
+/// Why a loop is unknown, each reason once, in the order in which they are told.
+pub(crate) fn reasons(view: &FunctionView, id: LoopId) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for reason in told(view, id).into_iter().map(|o| obstacle(view, o).reason) {
+        if !out.contains(&reason) {
+            out.push(reason);
+        }
+    }
     out
 }
 

@@ -484,7 +484,7 @@ fn not_replayed(why: NotReplayed, text: &str, line: u32) -> ObstacleWords {
 }
 
 /// Whether a function has a call of another in its own text, and not only in what that calls.
-fn calls_itself(view: &FunctionView, function: &str, called: &str) -> bool {
+fn calls_directly(view: &FunctionView, function: &str, called: &str) -> bool {
     let Some(body) = view.doc.program().body(function) else { return true };
     body.callees().any(|f| *body.symbols[f].name == *called)
 }
@@ -496,7 +496,7 @@ fn call(view: &FunctionView, function: &str, why: TroubleKind, name: &str, line:
         "" => format!("{by}, called on line {line},"),
         _ => {
             let who = if why == TroubleKind::UnknownCall { format!("`{name}`") } else { called(view, name) };
-            match calls_itself(view, function, name) {
+            match calls_directly(view, function, name) {
                 true => format!("{who}, called from {by} on line {line},"),
                 false => {
                     format!("{who}, which {by}, called on line {line}, calls through other functions,")

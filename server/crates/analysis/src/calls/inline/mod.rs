@@ -48,21 +48,13 @@ pub(crate) fn read(terms: usize, budget: &Budget) -> Result<(), base::Stop> {
 
 /// The body with the calls in its loops replaced where that can be; `None` where there is none to replace.
 pub(crate) fn expand(body: &Body, program: &Program) -> Option<Expanded> {
-    let calls = calls(body, program, false);
-    // what a call outside loops runs is no part of the body, and says whether statics hold anything
-    let reentry = Reentry::of(body, program);
-    let has_free_statics = body.loops(body.root).next().is_some()
-        && !body.holding_nothing(&|b, t| reentry.stays_out(b, t)).is_empty();
-    if calls.is_empty() && !structure::may_apply(body) && !has_free_statics {
-        return None;
-    }
-    expanded(body, program, calls, Extent::Loops, has_free_statics)
+    expanded(body, program, calls(body, program, false), Extent::Loops)
 }
 
 /// A kernel with all its calls replaced, wherever they stand, and nothing else; `None` where none can be.
 pub(crate) fn expand_calls(body: &Body, program: &Program) -> Option<Expanded> {
     let calls = calls(body, program, true);
-    expanded(body, program, calls, Extent::Calls, false)
+    expanded(body, program, calls, Extent::Calls)
 }
 
 /// A body with those calls replaced that are chosen, and nothing else, where functions may be large; `None` where none can be.
@@ -72,7 +64,7 @@ pub(crate) fn expand_chosen(
     chosen: &dyn Fn(TermId) -> bool,
 ) -> Option<Expanded> {
     let calls = calls(body, program, true).into_iter().filter(|c| chosen(c.0)).collect();
-    expanded(body, program, calls, Extent::Large, false)
+    expanded(body, program, calls, Extent::Large)
 }
 
 /// What is replaced besides small calls.
@@ -90,10 +82,18 @@ fn expanded(
     program: &Program,
     calls: Vec<(TermId, CallSite)>,
     extent: Extent,
-    has_free_statics: bool,
 ) -> Option<Expanded> {
     let loops = extent == Extent::Loops;
     let has_calls = !calls.is_empty();
+    // what a call outside loops runs is no part of the body, and says whether statics hold anything
+    let reentry = Reentry::of(body, program);
+    let has_free_statics = loops
+        && body.loops(body.root).next().is_some()
+        && !body.holding_nothing(&|b, t| reentry.stays_out(b, t)).is_empty();
+    let may_change = has_calls || has_free_statics || loops && structure::may_apply(body);
+    if !may_change {
+        return None;
+    }
     let mut e = Expander {
         b: body.to_builder(),
         body,
@@ -128,7 +128,6 @@ fn expanded(
     let mut b = e.b;
     release(&mut b, body.root, own_symbols);
     let mut whole = b.finish(body.root);
-    let reentry = Reentry::of(body, program);
     whole.note_kept(&|b, t| reentry.stays_out(b, t));
     // those of called functions are others' too, who may read what this one leaves
     let called =
