@@ -441,18 +441,17 @@ fn fills(view: &FunctionView, id: LoopId) -> bool {
 /// Whether all that a loop without others in it does is to store elements of arrays in others, with no arithmetic but that of their
 /// subscripts.
 fn copies(body: &Body, root: TermId) -> bool {
+    // where memory says where from or where to, it is a gather or a scatter
+    let loads = |t: TermId| body.walk(t).any(|x| matches!(body.op(x), Op::Index | Op::Deref));
+    let is_steady = |cell: TermId| match (body.op(cell), body.args(cell)) {
+        (Op::Index, &[_, subscript]) => !loads(subscript),
+        _ => true,
+    };
     let is_load = |mut value: TermId| {
         while let (Op::Cast, &[of]) = (body.op(value), body.args(value)) {
             value = of;
         }
-        // where memory says from where, it is a gather
-        let loads = |t: TermId| body.walk(t).any(|x| matches!(body.op(x), Op::Index | Op::Deref));
-        match (body.op(value), body.args(value)) {
-            (Op::Index, &[_, subscript]) => !loads(subscript),
-            (Op::Deref, _) => true,
-            (Op::Member { .. }, _) => is_cell(body, value),
-            _ => false,
-        }
+        is_steady(value) && (is_cell(body, value) || *body.op(value) == Op::Deref)
     };
     let is_alone = body.loop_parts(root).is_some_and(|parts| body.loops(parts.body).next().is_none());
     let mut parts = straight(body, root).into_iter().peekable();
@@ -460,7 +459,7 @@ fn copies(body: &Body, root: TermId) -> bool {
         && parts.peek().is_some()
         && parts.all(|part| {
             let all = part.map(|t| (body.op(t), body.args(t)));
-            matches!(all, Some((Op::Assign, &[place, value])) if is_cell(body, place) && is_load(value))
+            matches!(all, Some((Op::Assign, &[place, value])) if is_cell(body, place) && is_steady(place) && is_load(value))
         })
 }
 

@@ -298,10 +298,11 @@ fn explain() {
             It is neither proved that the iterations are independent nor that two of them depend on each other. The message names the
             construct that stopped the analysis and its line.
 
-            Nothing is said unasked of a loop that prints or reads input, asks the clock, makes or frees memory, fills an array with numbers, looks for something or
+            Nothing is said unasked of a loop that prints or reads input, asks the clock, makes or frees memory, fills an array with numbers, only copies elements or sets
+            pointers, goes over one row of a matrix whose rows differ in length, looks for something or
             checks it, goes through text, comes out of a macro, rests on a header that was not found (`missing-header` says that once), stands on the host's side of a
             CUDA file, where no offload starts, or is too small for a launch ever to pay. Nor of one that is far from a verdict: more than two kinds of reasons stand in
-            its way, or one that no change on the spot does away with (data that decides, pointers that go elsewhere, rounds that nobody can count, what functions do
+            its way, more than six reasons, more than two pairs of arrays that nobody can keep apart, or one that no change on the spot does away with (data that decides, pointers that go elsewhere, rounds that nobody can count, what functions do
             further down). Hover, actions and reports answer for it all the same; a mark or a promise, or
             a level of your own for this code in `warpwright.levels`, has it told like any other.
 

@@ -61,6 +61,7 @@ fn loops_that_fill_or_are_small() {
     silent("    for (int i = 0; i < n; i++)\n        a[i] = b[i];");
     told("    for (int i = 0; i < n; i++)\n        a[i] = 2 * b[i];", "parallel-loop");
     told("    for (int i = 0; i < n; i++)\n        a[i] = b[p[i]];", "parallel-loop");
+    told("    for (int i = 0; i < n; i++)\n        a[p[i]] = b[i];", "unknown-loop");
     silent("    int m = n % 7;\n    for (int i = 0; i < m; i++)\n        a[i] = 2 * b[i];");
     // much work for each element is computing, whatever it needs no memory for
     told(
