@@ -14,9 +14,6 @@ use testkit::mutants::{is_understood, mutant};
 use testkit::nests::generate;
 use testkit::rng::Rng;
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Statements in a function, about.
 const SIZE: usize = 12;
 

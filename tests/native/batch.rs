@@ -1,5 +1,6 @@
 //! Many trials built together: two programs for all of them, started once a trial with an input of that trial's number.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use device::{NativeCompiler, NativeProgram};
@@ -77,7 +78,8 @@ pub fn run(
         Ok(()) => parts.iter().enumerate().map(|(n, p)| one(n, p.trial, compiler, folder)).collect(),
         Err(why) if parts.len() == 1 => vec![Err(why)],
         // one that is refused must not take the others along
-        Err(_) => {
+        Err(why) => {
+            eprintln!("{} programs are built in two parts: {why}", parts.len());
             let (a, b) = parts.split_at(parts.len() / 2);
             let mut out = run(a, flags, compiler, folder);
             out.extend(run(b, flags, compiler, folder));
@@ -108,15 +110,17 @@ fn built(
     let originals = together(parts, &alike, |t| t.original.as_str());
     let rewritten = together(parts, &own, |t| t.rewritten.as_str());
     // the names of kernels carry their functions', those of what they call need not
-    let kernels: String = parts
-        .iter()
-        .enumerate()
-        .map(|(n, p)| {
-            let text = p.trial.kernels.join("\n");
-            let names: Vec<&str> = p.shared.iter().flat_map(|s| s.launches).map(String::as_str).collect();
-            format!("namespace ww_trial_{n} {{\n{}\n}}\n", renamed(&text, &names, n as u64))
-        })
-        .collect();
+    let is_header = |l: &&str| l.starts_with("#include <");
+    let headers: BTreeSet<&str> =
+        parts.iter().flat_map(|p| &p.trial.kernels).flat_map(|k| k.lines()).filter(is_header).collect();
+    // a header's own guard would leave its names to the first namespace that asks for them
+    let headers = headers.into_iter().map(|line| format!("{line}\n"));
+    let kernels = parts.iter().enumerate().map(|(n, p)| {
+        let text = p.trial.kernels.join("\n");
+        let names: Vec<&str> = p.shared.iter().flat_map(|s| s.launches).map(String::as_str).collect();
+        format!("namespace ww_trial_{n} {{\n{}\n}}\n", renamed(&text, &names, n as u64))
+    });
+    let kernels: String = headers.chain(kernels).collect();
     let support: Vec<&str> =
         first.support.iter().map(|s| s.0.as_str()).filter(|n| n.ends_with(".cpp")).collect();
     let kernels = [kernels];

@@ -36,7 +36,7 @@ pub struct NativeProgram<'a> {
     pub cpp: &'a [String],
     pub include: &'a str,
     pub support: Vec<&'a str>,
-    /// For the C texts.
+    /// For the C texts; how much is optimised counts for C++ before which `include` stands, too.
     pub flags: &'a [String],
 }
 
@@ -176,6 +176,7 @@ impl NativeCompiler {
             write(&format!("{name}.cpp"), t)?;
             let mut argv = vec![cpp.clone(), "-include".to_owned(), p.include.to_owned()];
             argv.extend(general.iter().cloned());
+            argv.extend(p.flags.iter().filter(|f| f.starts_with("-O")).cloned());
             argv.extend(folders(p.flags));
             argv.push(place(&format!("{name}.cpp")));
             objects.push(step(argv, &name)?);

@@ -122,7 +122,7 @@ pub struct Body {
     /// by name (see [`crate::intrinsic`]).
     pub library: Vec<SymbolId>,
     pub said: Said,
-    terms: IdVec<TermId, Term>,
+    pub(crate) terms: IdVec<TermId, Term>,
     spans: Vec<Span>,
     origins: Vec<Origin>,
     rejects: IdVec<RejectId, Reject>,

@@ -25,6 +25,7 @@ mod offloaded;
 mod ops;
 mod paths;
 mod promises;
+mod round_ends;
 mod semantics;
 mod symbols;
 mod types;

@@ -5,9 +5,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> std::io::Result<()> {
     let mut folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../fixtures/c/polybench"));
     let (mut json, mut rounds) = (false, 5);

@@ -9,9 +9,6 @@ use std::time::{Duration, Instant};
 use front::{Language, Memo, Options, Parsed};
 use rewrite::rules::{apply, load, run, Ground, Limits, Others, RuleSet, RuleSystem, Site, Subject, Trust};
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const LINES: usize = 500;
 const ROUNDS: usize = 30;
 

@@ -362,7 +362,11 @@ fn wrap_arounds(
         let exposed = || exposed.get_or_init(|| exposed_reads(body, &[inner], budget)).as_ref();
         !in_header.contains(&s) && written.contains(&s) && exposed().is_none_or(|e| e.contains(&s))
     };
-    for (at, &t) in body.args(inner).iter().enumerate() {
+    // what a jump passes by does not come about in every iteration
+    let jumps = |t: &TermId| body.walk(*t).any(|x| matches!(body.op(x), Op::Continue | Op::Goto(_)));
+    let all = body.args(inner);
+    let always = all.iter().position(jumps).map_or(all, |first| &all[..first]);
+    for (at, &t) in always.iter().enumerate() {
         let (Op::Assign, &[place, value]) = (body.op(t), body.args(t)) else { continue };
         let Some(s) = body.as_symbol(place).filter(|&s| body.symbols[s].is_own_scalar()) else { continue };
         if writes.get(&s).is_none_or(|w| w.0 != 1) {

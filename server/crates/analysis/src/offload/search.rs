@@ -6,7 +6,7 @@
 //! before it uses them, and of elements of arrays that are as before the loop where it reads them; the host reads these only where the
 //! loop surely does. Floating-point numbers are compared and nothing else, for what is computed of them may be rounded otherwise. Where
 //! other memory decides whether an element is touched it is touched perhaps: it must then lie between two that are touched surely,
-//! which the host tests. Absent: jumps.
+//! which the host tests. Absent: jumps, but for `if (c) continue;` in the body of a loop itself.
 
 use std::collections::BTreeSet;
 
@@ -63,14 +63,7 @@ fn search(
     let jumps = |t: TermId| {
         matches!(
             body.op(t),
-            Op::Continue
-                | Op::Break
-                | Op::Goto(_)
-                | Op::Label(_)
-                | Op::Return
-                | Op::Switch
-                | Op::Reject(_)
-                | Op::Apply(_)
+            Op::Break | Op::Goto(_) | Op::Label(_) | Op::Return | Op::Switch | Op::Reject(_) | Op::Apply(_)
         )
     };
     if written.contains(&base) || body.walk(claim.term).any(jumps) {
@@ -103,7 +96,7 @@ fn search(
             failed: false,
         };
         let mut steps = Vec::new();
-        s.statement(inner, true, &mut steps);
+        s.round(inner, true, &mut steps);
         let (unknown, failed, touched) = (s.unknown, s.failed, s.touched);
         if unknown.is_empty() {
             let all = accesses.iter().all(|a| touched.contains(a));
@@ -235,6 +228,16 @@ pub(super) fn named(steps: &[SearchStep], terms: &mut Vec<TermId>, set: &mut Vec
     }
 }
 
+/// `if (c) { …; continue; }`: the condition, and what is done before the jump.
+fn continues(body: &Body, t: TermId) -> Option<(TermId, &[TermId])> {
+    let (Op::If, &[condition, then]) = (body.op(t), body.args(t)) else { return None };
+    let (&last, before) = match body.op(then) {
+        Op::List => body.args(then).split_last()?,
+        _ => return None,
+    };
+    (*body.op(last) == Op::Continue).then_some((condition, before))
+}
+
 /// The pointer that an address is counted from, if it is not the array itself, and by how much it is moved.
 type Address = (Option<SymbolId>, Vec<(BinOp, TermId)>);
 
@@ -362,12 +365,51 @@ impl Slicer<'_> {
         }
     }
 
+    /// The body of a loop. Behind `if (c) { …; continue; }` the rest is what happens where the condition does not hold.
+    fn round(&mut self, t: TermId, sure: bool, out: &mut Vec<SearchStep>) {
+        match self.body.op(t) {
+            Op::List => self.rest_of_round(self.body.args(t), sure, out),
+            _ => self.statement(t, sure, out),
+        }
+    }
+
+    fn rest_of_round(&mut self, all: &[TermId], sure: bool, out: &mut Vec<SearchStep>) {
+        let body = self.body;
+        for (k, &t) in all.iter().enumerate() {
+            let Some((condition, then)) = continues(body, t) else {
+                self.statement(t, sure, out);
+                continue;
+            };
+            let rest = &all[k + 1..];
+            self.expression(condition, sure, out);
+            if !self.is_plain(condition, sure) {
+                then.iter().for_each(|&s| self.statement(s, false, out));
+                return self.rest_of_round(rest, false, out);
+            }
+            let (mut before, mut behind) = (Vec::new(), Vec::new());
+            then.iter().for_each(|&s| self.statement(s, sure, &mut before));
+            // the condition is computed once more for the rest
+            for s in body.walk(condition).filter_map(|c| body.as_symbol(c)) {
+                self.failed |= assigned(&before, s);
+            }
+            self.rest_of_round(rest, sure, &mut behind);
+            for (holds, then) in [(true, before), (false, behind)] {
+                if !then.is_empty() {
+                    out.push(SearchStep::If { condition, holds, then });
+                }
+            }
+            return;
+        }
+    }
+
     fn statement(&mut self, t: TermId, sure: bool, out: &mut Vec<SearchStep>) {
         let body = self.body;
         let args = body.args(t);
         match (body.op(t), args) {
             (Op::List, _) => args.iter().for_each(|&s| self.statement(s, sure, out)),
             (Op::Empty | Op::Mark(_), _) => {}
+            // of what it passes by the steps know nothing
+            (Op::Continue, _) => self.failed = true,
             (Op::Declare(s), &[value]) => self.set(*s, value, [sure, true], out),
             (Op::Declare(_), _) => {}
             (Op::Assign, &[place, value]) if body.as_symbol(place).is_some() => {
@@ -425,7 +467,7 @@ impl Slicer<'_> {
             return;
         }
         let mut then = Vec::new();
-        self.statement(parts.body, sure, &mut then);
+        self.round(parts.body, sure, &mut then);
         if let Some(step) = parts.step {
             self.statement(step, sure, &mut then);
         }

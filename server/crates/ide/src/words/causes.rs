@@ -118,6 +118,15 @@ pub(super) fn escapes(view: &FunctionView, t: TermId, line: u32) -> String {
     }
 }
 
+/// Whether a label, or a `goto` that leaves none of the loops around it.
+pub(super) fn stays_within(view: &FunctionView, t: TermId) -> bool {
+    let body = view.body();
+    let Op::Goto(name) = body.op(t) else { return matches!(body.op(t), Op::Label(_)) };
+    let is_label = |x: TermId| matches!(body.op(x), Op::Label(l) if l == name);
+    let around = body.walk(body.root).filter(|&l| body.op(l).is_loop() && body.walk(l).any(|x| x == t));
+    around.into_iter().all(|l| body.walk(l).any(is_label))
+}
+
 /// `break`, `return`, `goto`.
 pub(super) fn exit_word(view: &FunctionView, obstacle: &Obstacle) -> &'static str {
     match view.body().op(obstacle.term) {

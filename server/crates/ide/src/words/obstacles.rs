@@ -6,7 +6,7 @@ use term::{Op, TypeKind};
 
 use super::causes::{
     bounds_of, escapes, exit_word, is_computed, is_counted_up, is_written, not_counted, only_walks,
-    set_around,
+    set_around, stays_within,
 };
 use super::decisions::{decides, is_fixed};
 use super::functions::{
@@ -218,6 +218,9 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             decides(view, obstacle.term, &text, line),
             "",
         ),
+        ObstacleKind::EarlyExit if stays_within(view, obstacle.term) => {
+            words("early-exit", format!("the jump to or from line {line} is not followed"), "")
+        }
         ObstacleKind::EarlyExit => words(
             "early-exit",
             format!("`{}` on line {line} may leave the loop before its end", exit_word(view, obstacle)),

@@ -129,6 +129,9 @@ pub(super) fn wide(
     Ok(w)
 }
 
+/// Elements drawn for a buffer; from there on they come again. Prime, so that no row or column of a matrix looks like another.
+const DRAWN: usize = 8191;
+
 fn random(name: &Arc<str>, layout: &Layout, count: u64, choice: Choice, rng: &mut Rng) -> Contents {
     let Choice { size, awkward, held, .. } = choice;
     let bytes = (layout.bytes * count) as usize;
@@ -142,7 +145,8 @@ fn random(name: &Arc<str>, layout: &Layout, count: u64, choice: Choice, rng: &mu
     };
     let low = if held == Held::Any { -2.0 } else { 0.0 };
     let unit = if held == Held::Any { (1 << 18) as f64 } else { (1 << 20) as f64 };
-    for element in snapshot.data.chunks_exact_mut(layout.bytes as usize) {
+    let drawn = bytes.min(DRAWN * layout.bytes as usize);
+    for element in snapshot.data[..drawn].chunks_exact_mut(layout.bytes as usize) {
         for &(at, kind) in &layout.leaves {
             let slot = &mut element[at as usize..at as usize + kind.size()];
             let whole = rng.below(limit) as i64;
@@ -156,6 +160,9 @@ fn random(name: &Arc<str>, layout: &Layout, count: u64, choice: Choice, rng: &mu
             };
             kind.put(slot, real, whole);
         }
+    }
+    for at in (drawn..bytes).step_by(drawn.max(1)) {
+        snapshot.data.copy_within(..drawn.min(bytes - at), at);
     }
     Contents { name: name.clone(), layout: layout.clone(), snapshot, links: Vec::new() }
 }
@@ -177,23 +184,21 @@ impl Wide {
     /// Cuts each buffer to what was touched. All of it holds known values: what the loop leaves alone must survive.
     /// What has a promised size keeps that, too.
     pub(super) fn cut(self, buffers: &[ObjectId], reach: &Reach, least: &[PromisedEnd]) -> Input {
-        let Wide { input: wide, bases, whole, choice, .. } = self;
-        let mut cut = wide.clone();
+        let Wide { input: mut cut, bases, whole, choice, .. } = self;
         let mut firsts = vec![0; buffers.len()];
         for (b, &o) in buffers.iter().enumerate() {
             if whole.contains(&b) {
                 continue;
             }
-            let layout = wide.buffers[b].layout.clone();
+            let layout = cut.buffers[b].layout.clone();
             let base = bases[b];
             let (first, end) = reach.touched.get(&o).copied().unwrap_or((base, base));
             let first = first.min(base) / layout.bytes * layout.bytes;
             let promised = least.iter().find(|p| p.buffer == b).map_or(base, |p| p.end);
             let end = end.max(promised).next_multiple_of(layout.bytes);
             let range = first as usize..end as usize;
-            let s = &wide.buffers[b].snapshot;
-            let init = s.init[range.clone()].to_vec();
-            cut.buffers[b].snapshot = Snapshot { data: s.data[range].to_vec(), init };
+            let s = &mut cut.buffers[b].snapshot;
+            *s = Snapshot { data: s.data[range.clone()].to_vec(), init: s.init[range].to_vec() };
             cut.buffers[b].links.retain_mut(|l| {
                 let inside = l.at >= first && l.at + 8 <= end;
                 l.at = l.at.saturating_sub(first);
