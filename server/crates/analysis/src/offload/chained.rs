@@ -11,7 +11,10 @@ use crate::SearchStep;
 
 /// Whether elements that the steps read decide which others they read, or how often they go round.
 pub(super) fn is_chained(body: &Body, steps: &[SearchStep]) -> bool {
-    Chain { body, tainted: FxHashSet::default() }.is_in(steps)
+    let (mut terms, mut set) = (Vec::new(), Vec::new());
+    named(steps, &mut terms, &mut set);
+    Chain { body, tainted: FxHashSet::default(), set: set.into_iter().collect(), read: Vec::new() }
+        .is_in(steps)
 }
 
 /// Follows what elements that were read decide.
@@ -19,6 +22,10 @@ struct Chain<'b> {
     body: &'b Body,
     /// Variables that hold something of them.
     tainted: FxHashSet<SymbolId>,
+    /// Variables that any step sets.
+    set: FxHashSet<SymbolId>,
+    /// Elements read by the conditions around.
+    read: Vec<TermId>,
 }
 
 impl Chain<'_> {
@@ -53,10 +60,15 @@ impl Chain<'_> {
                 let (mut terms, mut set) = (Vec::new(), Vec::new());
                 named(then, &mut terms, &mut set);
                 self.tainted.extend(set.into_iter().filter(|_| decides));
-                let reads = |t: TermId| self.body.walk(t).any(|x| *self.body.op(x) == Op::Index);
-                self.reads_by_reads(*condition)
-                    || decides && terms.into_iter().any(reads)
-                    || then.iter().any(|s| self.step(s))
+                if self.reads_by_reads(*condition) {
+                    return true;
+                }
+                let around = self.read.len();
+                self.read.extend(self.surely_read(*condition));
+                let decided = decides && terms.into_iter().any(|t| self.reads_more(t, &self.read));
+                let found = decided || then.iter().any(|s| self.step(s));
+                self.read.truncate(around);
+                found
             }
             SearchStep::While { condition, then } => {
                 self.is_tainted(*condition) || then.iter().any(|s| self.step(s))
@@ -82,12 +94,34 @@ impl Chain<'_> {
     /// Whether an element in a term is found by another, or read only where another says so.
     fn reads_by_reads(&self, t: TermId) -> bool {
         let body = self.body;
-        let indexes = |x: TermId| body.walk(x).any(|y| *body.op(y) == Op::Index);
+        let more = |first: TermId, rest: &[TermId]| {
+            let known: Vec<TermId> = self.read.iter().copied().chain(self.surely_read(first)).collect();
+            self.is_tainted(first) && rest.iter().any(|&r| self.reads_more(r, &known))
+        };
         body.walk(t).any(|x| match (body.op(x), body.args(x)) {
             (Op::Index, &[_, subscript]) => self.is_tainted(subscript),
-            (Op::Binary(BinOp::And | BinOp::Or), &[first, rest]) => self.is_tainted(first) && indexes(rest),
-            (Op::Select, &[condition, a, b]) => self.is_tainted(condition) && (indexes(a) || indexes(b)),
+            (Op::Binary(BinOp::And | BinOp::Or), &[first, rest]) => more(first, &[rest]),
+            (Op::Select, &[condition, a, b]) => more(condition, &[a, b]),
             _ => false,
         })
+    }
+
+    /// Whether a term has an element in it that is none of these, as they are wherever they are computed.
+    fn reads_more(&self, t: TermId, known: &[TermId]) -> bool {
+        let body = self.body;
+        let is_fixed =
+            |x: TermId| !body.walk(x).filter_map(|y| body.as_symbol(y)).any(|s| self.set.contains(&s));
+        let is_known = |x: TermId| is_fixed(x) && known.iter().any(|&k| body.same(k, x));
+        body.walk(t).any(|x| *body.op(x) == Op::Index && !is_known(x))
+    }
+
+    /// The elements that a condition reads however it comes out.
+    fn surely_read(&self, condition: TermId) -> Vec<TermId> {
+        let body = self.body;
+        match (body.op(condition), body.args(condition)) {
+            (Op::Binary(BinOp::And | BinOp::Or) | Op::Select, &[first, ..]) => self.surely_read(first),
+            (Op::Index, args) => args.iter().flat_map(|&a| self.surely_read(a)).chain([condition]).collect(),
+            (_, args) => args.iter().flat_map(|&a| self.surely_read(a)).collect(),
+        }
     }
 }
