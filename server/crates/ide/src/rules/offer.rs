@@ -16,6 +16,9 @@ use crate::limits::rules::LISTED_STEPS;
 use crate::words::plural;
 use crate::{Ask, Doc};
 
+/// How long a title may become by the number of places, in characters: lists of actions cut longer ones.
+const TITLE: usize = 60;
+
 /// A system that applies at a place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RuleOffer {
@@ -129,7 +132,10 @@ pub(crate) fn offers_within(
         }
         let times = plural(done.steps(), "place");
         let purpose = if whole { "Optimize this kernel, all steps: " } else { "" };
-        let title = format!("{purpose}{} (rules {}, {}): {times}", page.title, system.name, trust.text());
+        let mut title = format!("{purpose}{} (rules {}, {})", page.title, system.name, trust.text());
+        if title.len() + times.len() < TITLE {
+            title += &format!(": {times}");
+        }
         let (system, makes_files) = (system.name.to_string(), !done.files.is_empty());
         offers.push(RuleOffer { system, target, title, makes_files });
     }
