@@ -519,7 +519,7 @@ impl Shown<'_> {
             let _ = write!(out, "; on line {} {how} in `{}`", line(self.doc, self.span(a.term)), a.object);
         }
         if others.len() > NAMED {
-            let _ = write!(out, "; {} more do not", others.len() - NAMED);
+            let _ = write!(out, "; of {} more it was not found", others.len() - NAMED);
         }
         out
     }

@@ -147,6 +147,8 @@ fn unchecked_launches_are_told_once() {
         // a caller asks, itself or by another
         format!("{f}void g(float *a) {{ f(a); int e = cudaGetLastError(); }}"),
         format!("{ask}{f}void h(float *a) {{ f(a); }}\nvoid g(float *a) {{ h(a); last(); }}"),
+        // where a condition of the build leaves the call out
+        format!("#define B\n{f}void g(float *a) {{\n#ifndef B\nf(a);\n#endif\ncudaGetLastError(); }}"),
         // it is called by another name
         format!("{f}template <class F> void each(F f, float *a) {{ f(a); cudaGetLastError(); }}\nvoid g(float *a) {{ each(f, a); }}"),
         format!("{ask}{f}void (*table[])(float *) = {{f}};"),

@@ -89,6 +89,17 @@ pub(super) fn only_walks(view: &FunctionView, pointer: SymbolId) -> bool {
     !all.is_empty() && all.iter().all(|walk| *walk)
 }
 
+/// The line on which the address of a variable of the function is taken, so that not its name alone reaches it.
+pub(super) fn address_taken(view: &FunctionView, s: SymbolId) -> Option<u32> {
+    let body = view.body();
+    let symbol = &body.symbols[s];
+    let is_own = matches!(symbol.storage, Storage::Param(_) | Storage::Local) && symbol.address_taken;
+    let is_it = |x: TermId| {
+        *body.op(x) == Op::AddrOf && body.args(x).first().is_some_and(|&of| body.as_symbol(of) == Some(s))
+    };
+    is_own.then(|| body.walk(body.root).find(|&x| is_it(x))).flatten().map(|x| view.line(x))
+}
+
 /// Why the index of a loop may change without the loop's doing. `t`: the loop or its condition.
 pub(super) fn escapes(view: &FunctionView, t: TermId, line: u32) -> String {
     let body = view.body();

@@ -5,8 +5,8 @@ use term::device::Word;
 use term::{Op, TypeKind};
 
 use super::causes::{
-    bounds_of, escapes, exit_word, is_computed, is_counted_up, is_written, not_counted, only_walks,
-    set_around, stays_within,
+    address_taken, bounds_of, escapes, exit_word, is_computed, is_counted_up, is_written, not_counted,
+    only_walks, set_around, stays_within,
 };
 use super::decisions::{decides, is_fixed};
 use super::functions::{
@@ -168,9 +168,12 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             "",
         ),
         ObstacleKind::IndirectSubscript(term) => {
-            let how = match is_computed(view, *term) {
-                true => "is computed in a way that cannot be followed",
-                false => "comes out of memory",
+            let taken = view.body().as_symbol(*term).and_then(|s| address_taken(view, s));
+            let changed = taken.map(|line| format!("may be changed through its address (taken on line {line})"));
+            let how = match (&changed, is_computed(view, *term)) {
+                (Some(how), _) => how,
+                (None, true) => "is computed in a way that cannot be followed",
+                (None, false) => "comes out of memory",
             };
             words(
                 "indirect-subscript",
@@ -183,7 +186,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                     (None, false) if !is_written(view, obstacle.term) => {
                         format!("{} {how}, and another iteration may write what is read there", subscript(view, *term, line))
                     }
-                    (None, false) if is_computed(view, *term) => format!(
+                    (None, false) if changed.is_none() && is_computed(view, *term) => format!(
                         "{} {how}: whether two iterations give it the same value is not known",
                         subscript(view, *term, line)
                     ),
@@ -275,6 +278,14 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                 "same-array",
                 format!("`{a}` and `{b}` start in the same array (line {line}), and how far apart they are is not known"),
                 "Reach both through the array's own name and subscripts, so that their distance can be seen.",
+            )
+        }
+        ObstacleKind::CarriedScalar(symbol) if address_taken(view, *symbol).is_some() => {
+            let (name, taken) = (view.symbol(*symbol), address_taken(view, *symbol).unwrap_or_default());
+            words(
+                "carried-scalar",
+                format!("`{name}` (line {line}), whose address is taken on line {taken}, may be changed through it in any iteration"),
+                "",
             )
         }
         ObstacleKind::CarriedScalar(symbol) => {

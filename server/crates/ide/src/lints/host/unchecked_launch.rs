@@ -68,9 +68,11 @@ fn is_asked_elsewhere(doc: &Doc, item: &front::Item) -> bool {
     let mut reach: Vec<&front::Item> = vec![item];
     let mut next = 0;
     while let Some(called) = reach.get(next).copied() {
+        // a part that a condition of the build leaves out calls it, too
         let calls = |i: &&front::Item| {
             let mut all = i.body.walk(i.body.root);
             all.any(|t| matches!(i.body.op(t), Op::Call) && i.body.callee_name(t) == Some(&called.name))
+                || has_word(doc.slice(i.span), &called.name)
         };
         let more: Vec<&front::Item> =
             hosts().filter(|i| reach.iter().all(|r| r.name != i.name)).filter(calls).collect();

@@ -105,6 +105,10 @@ fn add(doc: &Doc, span: Span, reason: &str, found: &mut Vec<(Span, Message)>) {
     // what the compiler is told, this is to be told, too
     let missing = doc.configuration().iter().find(|c| c.taken == Taken::NotFound).map(|c| &*c.name);
     let remedy = match (is_condition(reason), missing) {
+        // the compiler's own, one of each architecture that is built for
+        (true, _) if reason.contains("`#if __CUDA_ARCH__") || reason.contains("`#if defined(__CUDA_ARCH__") => {
+            "Name the architecture in the setting `warpwright.defines`, or with `-D __CUDA_ARCH__=…`.".to_owned()
+        }
         (true, Some(header)) => format!(
             "`{header}` was not found, and may decide it: name its folder in the setting `warpwright.includePaths`, or with `-I`; or \
              the macros in `warpwright.defines`, or with `-D`."
