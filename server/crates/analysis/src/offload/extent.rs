@@ -2,7 +2,7 @@
 
 use base::Budget;
 use rustc_hash::FxHashMap;
-use term::{Body, Len, Op, SymbolId, TermId, TypeId, TypeKind};
+use term::{Body, Len, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::limits::offload_extent::{BETWEEN_STEPS, STRETCH_STEPS};
@@ -279,9 +279,9 @@ impl Maker<'_, '_> {
             None if declared => Ok(buffer),
             None => {
                 let promised = self.promised_extent(base, &buffer.inner_lengths);
-                let declared = || static_extent(body, base, &buffer.inner_lengths);
+                // `T a[static n]` says what is there at least (C11 6.7.6.3p7): more of it may be used
                 let all = || crate::offload::whole::extent(body, base, buffer.inner_lengths.len() + 1);
-                if let Some(extent) = promised.or_else(declared).or_else(all) {
+                if let Some(extent) = promised.or_else(all) {
                     buffer.extent = Some(extent);
                     return Ok(buffer);
                 }
@@ -575,26 +575,6 @@ fn minus(a: Expr, b: Expr) -> Expr {
         Expr::Int(n) => Expr::Add(vec![a, Expr::Int(-n)]),
         b => Expr::Add(vec![a, Expr::Mul(-1, Box::new(b))]),
     }
-}
-
-/// What `T a[static n]` says is there (C11 6.7.6.3p7), where the parameter keeps the value that it is called with.
-fn static_extent(body: &Body, base: SymbolId, inner: &[Length]) -> Option<(Expr, Expr)> {
-    let symbol = &body.symbols[base];
-    let TypeKind::Pointer { is_static: true, declared: Len::Const(n), .. } = body.types.kind(symbol.ty)
-    else {
-        return None;
-    };
-    let is_set = |t: TermId| {
-        body.op(t).is_write() && body.args(t).first().is_some_and(|&p| *body.op(p) == Op::Sym(base))
-    };
-    if symbol.address_taken || body.walk(body.root).any(is_set) {
-        return None;
-    }
-    let all = inner.iter().try_fold(i128::from(*n), |n, l| match l {
-        Length::Const(k) => n.checked_mul(i128::from(*k)),
-        Length::Term(_) => None,
-    })?;
-    Some((Expr::Int(0), Expr::Int(all.checked_sub(1)?)))
 }
 
 /// Element type, inner lengths, and whether the language says how large the object is.
