@@ -114,15 +114,12 @@ pub(super) fn escapes(view: &FunctionView, t: TermId, line: u32) -> String {
     };
     let name = view.symbol(s);
     let index = format!("`{name}`, which the loop on line {line} counts with,");
-    let taken = body.walk(body.root).find(|&x| {
-        *body.op(x) == Op::AddrOf && body.args(x).first().is_some_and(|&of| body.as_symbol(of) == Some(s))
-    });
-    match (&body.symbols[s].storage, taken) {
+    match (&body.symbols[s].storage, address_taken(view, s)) {
         (Storage::StaticLocal { .. }, _) => {
             format!("{index} is `static`: all calls of the function share it")
         }
         (Storage::Param(_) | Storage::Local, Some(at)) => {
-            format!("{index} may be changed through its address, which is taken on line {}", view.line(at))
+            format!("{index} may be changed through its address, which is taken on line {at}")
         }
         (Storage::Param(_) | Storage::Local, None) => format!("{index} may be changed from elsewhere"),
         _ => format!("{index} is a variable outside the function, which others may change"),
