@@ -14,7 +14,7 @@ use ide::{
     all_transferred, check, offload, verify, Ask, Doc, Findings, Memo, Options, Outcome, Settings, Tier,
     Transferred, VerifyOptions, VerifyReport, Which,
 };
-use testkit::{host_functions, waves};
+use testkit::{gathers, host_functions, waves};
 
 /// What came of one function.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,8 @@ struct Tried {
     /// Loops offloaded that stay on the host, and runs in which their kernels ran.
     together: u64,
     runs: u64,
+    /// Those of which parts of arrays are found where they begin.
+    found: u64,
     /// Loops with nests in them that were refused.
     refused: u64,
     /// Copies, and runs in which a call or a launch failed.
@@ -105,6 +107,8 @@ fn judge_text(seed: u64, text: String, fails: bool) -> Tried {
             continue;
         }
         tried.together += 1;
+        let finds = |t: &str| t.contains("_steps(") && t.contains("_ends_of_");
+        tried.found += u64::from(done.edit.create.iter().any(|f| finds(&f.text)));
         for r in verify(&ask(), &findings, &which, &options) {
             tried.runs += r.cases.iter().filter(|c| c.counted.launches > 0).count() as u64;
             tried.copies += r.transferred.iter().map(|t| t.copies.count).sum::<u64>();
@@ -199,24 +203,53 @@ fn nests_that_share_their_data_compute_the_same() {
 #[test]
 fn nests_in_rounds_compute_the_same() {
     let (count, from) = (number("WARPWRIGHT_WAVES", 200), number("WARPWRIGHT_WAVES_FROM", 0));
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()) as u64;
-    let all: Vec<Tried> = std::thread::scope(|s| {
-        let one = |t: u64| {
-            let mine = (t..count).step_by(threads as usize);
-            mine.map(|n| judge_text(from + n, waves::generate(from + n), false)).collect::<Vec<_>>()
-        };
-        let handles: Vec<_> = (0..threads).map(|t| s.spawn(move || one(t))).collect();
-        handles.into_iter().flat_map(|h| h.join().expect("no panic")).collect()
+    let all = in_threads(count, &|n| judge_text(from + n, waves::generate(from + n), false));
+    let together = all_right(count, "nests", &all);
+    let runs = all.iter().map(|t| t.runs).sum::<u64>();
+    assert!(together > count / 8 && runs > together, "too little was offloaded");
+}
+
+/// Nests that reach arrays through others (`testkit::gathers`). 150 functions, or as many as `WARPWRIGHT_GATHERS` says, from the seed
+/// `WARPWRIGHT_GATHERS_FROM` on; calls fail in one of 25.
+#[test]
+fn nests_whose_parts_are_found_compute_the_same() {
+    let (count, from) = (number("WARPWRIGHT_GATHERS", 150), number("WARPWRIGHT_GATHERS_FROM", 0));
+    let all = in_threads(count, &|n| {
+        let seed = from + n;
+        judge_text(seed, gathers::generate(seed), seed.is_multiple_of(25))
     });
+    let together = all_right(count, "functions", &all);
+    let sum = |of: fn(&Tried) -> u64| all.iter().map(of).sum::<u64>();
+    let (runs, found) = (sum(|t| t.runs), sum(|t| t.found));
+    eprintln!("of {found} parts of arrays are found");
+    assert!(together > count / 8 && found > count / 8 && runs > together, "too little was offloaded");
+}
+
+/// What comes of so many texts, each tried by the thread that is free.
+fn in_threads(count: u64, one: &(dyn Fn(u64) -> Tried + Sync)) -> Vec<Tried> {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()) as u64;
+    let next = &AtomicU64::new(0);
+    std::thread::scope(|s| {
+        let mine = move || {
+            let mine = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)));
+            mine.take_while(|&n| n < count).map(one).collect::<Vec<_>>()
+        };
+        let handles: Vec<_> = (0..threads).map(|_| s.spawn(mine)).collect();
+        handles.into_iter().flat_map(|h| h.join().expect("no panic")).collect()
+    })
+}
+
+/// Says what was tried, and fails where anything is wrong. The answer is how many loops were offloaded.
+fn all_right(count: u64, what: &str, all: &[Tried]) -> u64 {
     let sum = |of: fn(&Tried) -> u64| all.iter().map(of).sum::<u64>();
     let wrong: Vec<&String> = all.iter().flat_map(|t| &t.wrong).collect();
     let (together, runs) = (sum(|t| t.together), sum(|t| t.runs));
     eprintln!(
-        "{count} nests: {together} loops offloaded, {} refused; {runs} runs with kernels; {} wrong",
+        "{count} {what}: {together} loops offloaded, {} refused; {runs} runs with kernels; {} wrong",
         sum(|t| t.refused),
         wrong.len()
     );
     let shown = wrong.iter().take(6).map(|w| w.as_str()).collect::<Vec<_>>().join("\n\n");
     assert!(wrong.is_empty(), "{} wrong\n{shown}", wrong.len());
-    assert!(together > count / 8 && runs > together, "too little was offloaded");
+    together
 }

@@ -138,6 +138,18 @@ pub fn region(
     offload::region::region(body, program, facts, statements, nests, given, budget)
 }
 
+/// The nests of such statements with parts of arrays that only a search finds, where it finds the same whenever they run, and what is
+/// searched.
+pub fn region_found_parts(
+    body: &Body,
+    program: &Program,
+    facts: &Facts,
+    statements: &[TermId],
+    nests: &[(LoopId, Offload)],
+) -> (Vec<(LoopId, Offload)>, Vec<FoundPart>) {
+    offload::region::found::found_parts(body, program, facts, statements, nests)
+}
+
 /// The function with calls in consecutive statements of a block replaced by what they do, save those in `kernels`, so that the
 /// nests in them can be kernels of one region; `None` where there are none to replace.
 pub fn region_without_calls(

@@ -53,7 +53,9 @@ fn describe(body: &Body, facts: &Facts) -> String {
                 .iter()
                 .map(|(p, v)| match p {
                     Param::Symbol(s) => format!("{}={v}", symbol(body, *s)),
-                    Param::Term(_) | Param::Distance { .. } | Param::Row(_) => format!("?={v}"),
+                    Param::Term(_) | Param::Distance { .. } | Param::Row(_) | Param::End { .. } => {
+                        format!("?={v}")
+                    }
                 })
                 .collect();
             out += &format!(

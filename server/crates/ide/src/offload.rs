@@ -5,7 +5,7 @@ use std::sync::Arc;
 use analysis::{MetBy, Verdict};
 use base::Span;
 use rustc_hash::FxHashSet;
-use term::Storage;
+use term::{Storage, SymbolId};
 use text::{Edit, EditSet};
 
 use crate::actions::mark_removal;
@@ -502,14 +502,23 @@ fn note(view: &FunctionView, note: &codegen::Note) -> String {
             view.symbol(*symbol)
         ),
         codegen::Note::Searched(arrays) => format!(
-            "Before each launch the host goes through the loop's subscripts, to find which {} {} it uses: that takes time of its own.",
-            if arrays.len() == 1 { "part of" } else { "parts of" },
-            words::list(&arrays.iter().map(|&s| format!("`{}`", view.symbol(s))).collect::<Vec<_>>())
+            "Before each launch the host goes through the loop's subscripts, to find which {} it uses: that takes time of its own.",
+            parts_of(view, arrays)
+        ),
+        codegen::Note::SearchedOnce(arrays) => format!(
+            "Before the first launch the host goes through a loop's subscripts, to find which {} it uses: that takes time of its own.",
+            parts_of(view, arrays)
         ),
         codegen::Note::Promise(kind) => {
             format!("It relies on your promise that {}; nobody tests that.", words::condition(view, kind).sentence)
         }
     }
+}
+
+/// `part of `a``, `parts of `a` and `b``
+fn parts_of(view: &FunctionView, arrays: &[SymbolId]) -> String {
+    let names: Vec<String> = arrays.iter().map(|&s| format!("`{}`", view.symbol(s))).collect();
+    format!("{} {}", if arrays.len() == 1 { "part of" } else { "parts of" }, words::list(&names))
 }
 
 /// What was generated is read again: a kernel or host text that we would not understand is not offered.

@@ -246,7 +246,7 @@ impl Asked<'_> {
         let is_known = |p: Param| match p {
             Param::Term(t) => !in_memory(t),
             Param::Distance { .. } => false,
-            Param::Symbol(_) | Param::Row(_) => true,
+            Param::Symbol(_) | Param::Row(_) | Param::End { .. } => true,
         };
         let fits = |plan: codegen::Plan| plan.values.iter().all(|v| is_known(v.param));
         found.filter(|o| codegen::plan(&input(view, o, "", site)).is_ok_and(fits))
@@ -303,7 +303,8 @@ impl Asked<'_> {
         }
         let (body, program) = (view.body(), view.doc.program());
         let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, cancel.clone());
-        let given = analysis::RegionGiven { written, file: self.file };
+        let (nests, found) = analysis::region_found_parts(body, program, &view.facts, statements, &nests);
+        let given = analysis::RegionGiven { written, file: self.file, found: &found };
         let region = analysis::region(body, program, &view.facts, statements, &nests, given, &budget);
         counted.set(counted.get() + budget.taken());
         let region = region.map_err(|trouble| Some(NoKernel::Together(words(view, &trouble))))?;

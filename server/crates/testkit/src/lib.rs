@@ -9,6 +9,7 @@ pub mod conditions;
 pub mod csharp;
 pub mod evaluators;
 pub mod fixture;
+pub mod gathers;
 pub mod gcc;
 pub mod headers;
 pub mod host_functions;

@@ -23,7 +23,8 @@ pub use marks::MarkFacts;
 pub use offload::{Buffer, Final, Holders, Length, Offload, Rows, Search, SearchStep, Subscripts, Walk};
 pub use promises::{PromiseFacts, PromiseFate};
 pub use region::{
-    Exchanged, Region, RegionArray, RegionRows, RegionScalar, RegionTrouble, RegionTroubleKind, Surely,
+    Exchanged, FoundPart, Region, RegionArray, RegionRows, RegionScalar, RegionTrouble, RegionTroubleKind,
+    Surely,
 };
 pub use summaries::*;
 pub use threads::*;
@@ -315,6 +316,8 @@ pub enum Param {
     Distance { from: TermId, to: TermId },
     /// One of the subscripts that lead to a row, outermost first; only in what is said of one row ([`Rows`]).
     Row(u32),
+    /// The first or the last element that a search finds ([`crate::FoundPart`]) of that nest and array, where a region begins.
+    End { nest: TermId, array: SymbolId, last: bool },
 }
 
 /// Why something is unknown, at its place.

@@ -3,7 +3,7 @@
 
 use term::{BinOp, IntKind, SymbolId, TermId};
 
-use super::{Buffer, Condition, Expr, LoopId, Obstacle, Rows};
+use super::{Buffer, Condition, Expr, LoopId, Obstacle, Rows, Search};
 
 /// Consecutive statements of one block whose parallel nests run as kernels, between which data stays on the device. All that it
 /// changes is the function's own variables and the arrays listed, so that until its results are put in place nothing has
@@ -24,6 +24,16 @@ pub struct Region {
     pub tested: Vec<(LoopId, SymbolId)>,
     /// Nests before which it has to be tested that a part of a table's rows is there: its number among all of that table.
     pub asked: Vec<(LoopId, SymbolId, usize)>,
+    /// Parts of arrays that are found where the statements begin, each with its name ([`crate::Param::End`]) and with how it is found.
+    pub found: Vec<(FoundPart, FoundPart)>,
+}
+
+/// A part of an array that a nest uses and only a search finds, whatever has run of the region before.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FoundPart {
+    pub nest: LoopId,
+    pub array: SymbolId,
+    pub search: Search,
 }
 
 /// A variable of the function that the statements use and do not declare.
@@ -63,6 +73,8 @@ pub struct RegionArray {
     pub late: bool,
     /// Of rows that a table shows: what the statements touch, one or several times. Those of the buffer have room for all.
     pub parts: Vec<RegionRows>,
+    /// First and last element that any of the statements may write, where these can be told where they begin.
+    pub writes: Option<(Expr, Expr)>,
 }
 
 /// Rows of a table that some nest touches.

@@ -144,7 +144,7 @@ fn expr_is_fixed(e: &Expr, body: &Body, written: &FxHashSet<SymbolId>) -> bool {
     match e {
         Expr::Int(_) => true,
         Expr::Param(Param::Symbol(s)) => !written.contains(s),
-        Expr::Param(Param::Distance { .. } | Param::Row(_)) => false,
+        Expr::Param(Param::Distance { .. } | Param::Row(_) | Param::End { .. }) => false,
         Expr::Param(Param::Term(t)) => {
             body.walk(*t).all(|x| body.as_symbol(x).is_none_or(|s| !written.contains(&s)))
         }

@@ -90,7 +90,9 @@ pub(crate) fn text(
         plan.site.line,
     );
     let mut functions = host.helper_functions();
-    functions.extend(plan.buffers.iter().flat_map(|b| search::function(plan, kernel, b)));
+    for (b, search) in plan.buffers.iter().filter_map(|b| Some((b, b.search.as_ref()?))) {
+        functions.extend(search::function(plan, kernel, b.symbol, search));
+    }
     functions.append(&mut host.row_functions);
     functions.push(Term::comment(&comment));
     let given = &host.given.all;

@@ -217,6 +217,7 @@ fn function(plan: &Plan<'_>, f: &DeviceFunction, out: &mut Lines) {
         ..k.clone()
     };
     let own = Plan {
+        ends: Vec::new(),
         body,
         target: plan.target,
         kernels: Vec::new(),

@@ -293,6 +293,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         self.words(partials, &atomics);
         self.spoken(&values, &dims);
         self.plan = Some(Plan {
+            ends: Vec::new(),
             body,
             target: self.input.target,
             site: self.site(),

@@ -11,6 +11,7 @@ mod checked;
 mod choices;
 mod conditions;
 mod dims;
+mod ends;
 mod functions;
 mod keyed;
 mod memory;
@@ -44,6 +45,7 @@ pub(crate) use bounds::{constant, params as expr_params, pred_params};
 pub use build::plan;
 pub(crate) use checked::length_of;
 pub use checked::{Checked, HostForm};
+pub use ends::{EarlyApart, EndsPlan};
 pub use functions::{DeviceFunction, FunctionTrouble};
 pub use memory::{BufferPlan, EachPlan};
 pub(crate) use names::{has_word, part as name_part, Namer};
@@ -138,6 +140,8 @@ pub struct Plan<'a> {
     pub buffers: Vec<BufferPlan>,
     /// Values the expressions below are made of.
     pub values: Vec<HostValue>,
+    /// Parts of arrays that are found where a region begins, in the order in which that is done.
+    pub ends: Vec<EndsPlan>,
     /// What must hold before the launch, in order; a later test may rely on an earlier one.
     pub tests: Vec<Test>,
     /// Variables that the loop's own header sets, with the value it gives them.
@@ -165,6 +169,8 @@ pub enum Note {
     Promise(ConditionKind),
     /// The host goes through the iterations to find out which parts of these arrays are touched.
     Searched(Vec<SymbolId>),
+    /// The same, once for a region.
+    SearchedOnce(Vec<SymbolId>),
 }
 
 /// One kernel.
@@ -394,20 +400,6 @@ impl Plan<'_> {
             self.values.iter_mut().for_each(|v| v.limit = None);
             self.values.retain(|v| v.used);
         }
-    }
-
-    /// Between which numbers an expression's value lies, by the types and limits of the values in it.
-    pub(crate) fn range(&self, e: &Expr) -> (i128, i128) {
-        let of = |p: Param| {
-            let v = self.values.iter().find(|v| v.param == p);
-            let range = v.map(|v| (IntKind::min(v.kind), IntKind::max(v.kind)));
-            match (range, v.and_then(|v| v.limit)) {
-                (Some((low, high)), Some(limit)) => (low.max(-limit), high.min(limit)),
-                (Some(range), None) => range,
-                (None, _) => (-bounds::SAFE, bounds::SAFE),
-            }
-        };
-        bounds::range(e, &of)
     }
 }
 

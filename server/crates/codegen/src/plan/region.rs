@@ -14,8 +14,8 @@ use super::pointers::Pointers;
 use super::simplify;
 use super::support::Support;
 use super::{
-    BufferPlan, Input, Kernel, MinMaxForm, Plan, Reason, ReductionPlan, Refusal, RefusalKind, Scalar, Site,
-    Stride, StrideSource, Test, TestKind,
+    BufferPlan, Input, Kernel, MinMaxForm, Note, Plan, Reason, ReductionPlan, Refusal, RefusalKind, Scalar,
+    Site, Stride, StrideSource, Test, TestKind,
 };
 
 /// All decisions of a region's offload.
@@ -63,6 +63,25 @@ fn least(of: Vec<Expr>) -> Expr {
         Some(n) => Expr::Int(n),
         None => Expr::Min(of),
     }
+}
+
+/// Each once, in order.
+fn once<'e, T: Clone + PartialEq + 'e>(all: impl Iterator<Item = &'e T>) -> Vec<T> {
+    let mut out: Vec<T> = Vec::new();
+    for one in all {
+        if !out.contains(one) {
+            out.push(one.clone());
+        }
+    }
+    out
+}
+
+/// What is said beside the region: of its nests, and which parts of arrays are found where it begins.
+fn notes(nests: &[Plan<'_>], buffers: &[BufferPlan]) -> Vec<Note> {
+    let found = buffers.iter().filter(|b| b.extent.as_ref().is_some_and(super::ends::is_found));
+    let found: Vec<SymbolId> = found.map(|b| b.symbol).collect();
+    let found = (!found.is_empty()).then_some(Note::SearchedOnce(found));
+    once(found.iter().chain(nests.iter().flat_map(|n| &n.notes)))
 }
 
 /// The base of the names of what is planned from the input: its own name, or the next one that is free.
@@ -181,7 +200,7 @@ impl<'a> Builder<'_, 'a> {
                 analysis::Param::Term(t) if is_number(t) => {}
                 analysis::Param::Term(t) => self.refuse(RefusalKind::ReadsTooEarly, t),
                 analysis::Param::Distance { from, .. } => self.refuse(RefusalKind::ReadsTooEarly, from),
-                analysis::Param::Row(_) => {}
+                analysis::Param::Row(_) | analysis::Param::End { .. } => {}
             }
         }
         for t in &nest.tests {
@@ -227,7 +246,7 @@ impl<'a> Builder<'_, 'a> {
             TestKind::Apart(i, j) => !is_own(i) && !is_own(j),
             _ => true,
         });
-        for e in &positive {
+        for e in positive.iter().filter(|e| !super::ends::found_count(e)) {
             let holds = Pred::NonNegative(Expr::Add(vec![e.clone(), Expr::Int(-1)]));
             tests.push(Test { kind: TestKind::Holds(holds), meets: None });
         }
@@ -243,7 +262,9 @@ impl<'a> Builder<'_, 'a> {
         tests.extend(self.row_tests(&buffers, &positive));
         self.parts_back(&mut buffers, &positive, &mut tests);
         self.all_are_there(region, &mut tests);
-        let values = self.values(&[], &buffers, &mut tests, (&[], &[]), &support);
+        let ends = self.ends(region, (&buffers, &tests), &positive);
+        let asked = super::ends::asked(&ends, nests);
+        let values = self.values(&[], &buffers, &mut tests, (&[], &asked), &support);
         self.spoken(&values, &[]);
         let pointers: Vec<SymbolId> =
             region.exchanged.iter().filter(|e| !e.declared).map(|e| e.symbol).collect();
@@ -258,18 +279,8 @@ impl<'a> Builder<'_, 'a> {
             b.kernel_name = names.get(&b.symbol).cloned().unwrap_or_default();
         }
         let name = self.name();
-        let mut records = Vec::new();
-        for r in nests.iter().flat_map(|n| &n.records) {
-            if !records.contains(r) {
-                records.push(*r);
-            }
-        }
-        let mut notes = Vec::new();
-        for n in nests.iter().flat_map(|n| &n.notes) {
-            if !notes.contains(n) {
-                notes.push(n.clone());
-            }
-        }
+        let records = once(nests.iter().flat_map(|n| &n.records));
+        let notes = notes(nests, &buffers);
         Some(Plan {
             body,
             target: self.input.target,
@@ -284,6 +295,7 @@ impl<'a> Builder<'_, 'a> {
             name,
             buffers,
             values,
+            ends,
             tests,
             first_values: BTreeMap::new(),
             finals: Vec::new(),
@@ -401,6 +413,9 @@ impl Plan<'_> {
             }
         }
         self.forget_limits();
+        // the region has seen to what it has found
+        let found = self.values.iter_mut().filter(|v| matches!(v.param, analysis::Param::End { .. }));
+        found.for_each(|v| v.limit = None);
     }
 }
 

@@ -606,7 +606,7 @@ pub(crate) fn deepest(body: &Body, offload: &Offload, target: TermId) -> usize {
         match p {
             Param::Term(t) => stack.push((t, 0)),
             Param::Distance { from, to } => stack.extend([(from, 0), (to, 0)]),
-            Param::Symbol(_) | Param::Row(_) => {}
+            Param::Symbol(_) | Param::Row(_) | Param::End { .. } => {}
         }
     }
     let mut most = 0;

@@ -7,7 +7,7 @@ use term::{BinOp, Body, IntKind, Op, TermId};
 
 use super::build::Builder;
 use super::support::Support;
-use super::{bounds, BufferPlan, Dim, FinalValue, HostValue, RefusalKind, RowsPlan, Test, TestKind};
+use super::{bounds, BufferPlan, Dim, FinalValue, HostValue, Plan, RefusalKind, RowsPlan, Test, TestKind};
 
 impl<'a> Builder<'_, 'a> {
     pub(super) fn values(
@@ -95,6 +95,8 @@ impl<'a> Builder<'_, 'a> {
                 }
                 Param::Term(t) if p.is_truth(body) => (Some(IntKind::Int), t),
                 Param::Term(t) => (body.types.as_int(body.ty(t)), t),
+                // found by the host
+                Param::End { .. } => (Some(IntKind::LongLong), self.target),
                 // those of one row stand in what the host goes through
                 Param::Row(_) => continue,
                 Param::Distance { from, to } => {
@@ -110,7 +112,7 @@ impl<'a> Builder<'_, 'a> {
             let first = |t: TermId| self.in_first_header(t);
             let is_safe = |t: TermId| !may_trap(body, t) || first(t) || self.is_in_what_is_read(t, &first);
             let early = match p {
-                Param::Symbol(_) | Param::Row(_) => true,
+                Param::Symbol(_) | Param::Row(_) | Param::End { .. } => true,
                 Param::Term(t) => is_safe(t),
                 Param::Distance { from, to } => is_safe(from) && is_safe(to),
             };
@@ -198,6 +200,22 @@ impl<'a> Builder<'_, 'a> {
             }
         }
         false
+    }
+}
+
+impl Plan<'_> {
+    /// Between which numbers an expression's value lies, by the types and limits of the values in it.
+    pub(crate) fn range(&self, e: &Expr) -> (i128, i128) {
+        let of = |p: Param| {
+            let v = self.values.iter().find(|v| v.param == p);
+            let range = v.map(|v| (IntKind::min(v.kind), IntKind::max(v.kind)));
+            match (range, v.and_then(|v| v.limit)) {
+                (Some((low, high)), Some(limit)) => (low.max(-limit), high.min(limit)),
+                (Some(range), None) => range,
+                (None, _) => (-bounds::SAFE, bounds::SAFE),
+            }
+        };
+        bounds::range(e, &of)
     }
 }
 

@@ -465,7 +465,7 @@ impl<'a> Case<'a> {
                 },
                 Param::Term(t) => terms.push((*t, *v)),
                 Param::Distance { .. } => return not(stats, "a distance of pointers"),
-                Param::Row(_) => return not(stats, "a row's subscript"),
+                Param::Row(_) | Param::End { .. } => return not(stats, "a row's subscript"),
             }
         }
         if largest > 2000 {
@@ -549,7 +549,7 @@ impl<'a> Case<'a> {
                 Param::Symbol(s) => format!("{}={v}", self.symbol(*s)),
                 Param::Term(t) => format!("{}={v}", self.source(*t)),
                 Param::Distance { from, to } => format!("{} - {}={v}", self.source(*to), self.source(*from)),
-                Param::Row(_) => format!("a subscript={v}"),
+                Param::Row(_) | Param::End { .. } => format!("a subscript={v}"),
             });
         }
         out.push(format!("cell {:?}", w.cell));

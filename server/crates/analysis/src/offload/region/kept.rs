@@ -127,7 +127,14 @@ impl<'a> Walk<'a> {
                 let [read, written] = self.read_and_written(s);
                 let holders = Holders::All;
                 let buffer = Buffer { read, written, holders, wholly_written: true, ..first.buffer.clone() };
-                out.push(RegionArray { buffer, kept: false, own: true, late: false, parts: Vec::new() });
+                out.push(RegionArray {
+                    buffer,
+                    kept: false,
+                    own: true,
+                    late: false,
+                    parts: Vec::new(),
+                    writes: None,
+                });
                 continue;
             }
             if uses.iter().any(|u| u.buffer.rows.is_some()) {
@@ -156,11 +163,12 @@ impl<'a> Walk<'a> {
                 Some(all) if !is_exchanged => written_part(uses, &mut new).filter(|w| w != all),
                 _ => None,
             };
-            let writes = |b: &Buffer| {
+            let writes = self.writes(s);
+            let writes_all = |b: &Buffer| {
                 b.wholly_written && b.holders != Holders::Each && is_same_part(&b.extent, &extent)
             };
-            let covers =
-                first.is_sure && writes(&first.buffer) || self.first_nest(statements, s).is_some_and(writes);
+            let covers = first.is_sure && writes_all(&first.buffer)
+                || self.first_nest(statements, s).is_some_and(writes_all);
             let [read, written] = self.read_and_written(s);
             let buffer = Buffer {
                 holders: Holders::All,
@@ -177,7 +185,7 @@ impl<'a> Walk<'a> {
             let wholly_written = buffer.wholly_written || private == Some(true);
             let buffer = Buffer { wholly_written, ..buffer };
             let late = !wholly_written && self.begins_late(s, &buffer.extent);
-            let array = RegionArray { buffer, kept, own: false, late, parts: Vec::new() };
+            let array = RegionArray { buffer, kept, own: false, late, parts: Vec::new(), writes };
             let array = self.as_it_lives(array, lives.get(&s));
             if array.late {
                 self.test_all(s);
@@ -189,9 +197,27 @@ impl<'a> Walk<'a> {
         Ok(out)
     }
 
+    /// First and last element that a nest may write under an array's name, or under one that it may come to stand under, where all of
+    /// these can be told before: whether or not the nests run.
+    fn writes(&self, s: SymbolId) -> Option<(Expr, Expr)> {
+        let is_it = |o: SymbolId| o == s || self.exchanged.contains(&s) && self.exchanged.contains(&o);
+        let uses = self.uses.iter().filter(|u| is_it(*u.0)).flat_map(|u| u.1);
+        let mut parts: Vec<&(Expr, Expr)> = Vec::new();
+        for u in uses.filter(|u| u.buffer.written) {
+            let part = u.buffer.written_part.as_ref().or(u.buffer.extent.as_ref())?;
+            if !self.is_fixed_buffer(&u.buffer) || u.buffer.rows.is_some() {
+                return None;
+            }
+            if !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+        (!parts.is_empty()).then(|| hull(&parts))
+    }
+
     /// An array of which nothing comes back that nobody reads, and nothing is brought that is written there first.
     fn as_it_lives(&mut self, array: RegionArray, life: Option<&Life>) -> RegionArray {
-        let RegionArray { buffer, kept, own, late, parts } = array;
+        let RegionArray { buffer, kept, own, late, parts, writes } = array;
         let kept = kept && life.is_none_or(|l| l.after);
         let wholly_written = buffer.wholly_written || life.is_some_and(|l| !l.before);
         let s = buffer.symbol;
@@ -201,7 +227,7 @@ impl<'a> Walk<'a> {
             self.tested.retain(|t| t.1 != s);
             buffer.extent = None;
         }
-        RegionArray { buffer, kept, own, late: late && !wholly_written, parts }
+        RegionArray { buffer, kept, own, late: late && !wholly_written, parts, writes }
     }
 
     /// Whether an array is brought to the device only as far as nests turn out to need it: the first nest in the text that names it
@@ -277,7 +303,15 @@ impl<'a> Walk<'a> {
                 extent: self.no_part(),
                 ..one.first()?.buffer.clone()
             };
-            Some(RegionArray { buffer: none, kept: true, own: false, late: false, parts: Vec::new() })
+            let none = RegionArray {
+                buffer: none,
+                kept: true,
+                own: false,
+                late: false,
+                parts: Vec::new(),
+                writes: None,
+            };
+            Some(none)
         };
         Ok(held.filter_map(array).collect())
     }

@@ -7,6 +7,7 @@
 
 pub(crate) mod alone;
 mod cells;
+pub(crate) mod found;
 mod host;
 mod kept;
 mod rows;
@@ -35,6 +36,8 @@ pub struct RegionGiven<'a> {
     pub written: &'a written::Written,
     /// Of the file that the function stands in.
     pub file: &'a FileArrays,
+    /// See [`found::found_parts`].
+    pub found: &'a [crate::FoundPart],
 }
 
 type Found<T> = Result<T, RegionTrouble>;
@@ -90,6 +93,8 @@ pub(crate) fn region(
     if let Some(t) = walk.untold {
         return trouble(RegionTroubleKind::NotUnderstood, t);
     }
+    let found = found::chosen(body, facts, given.found, &|nest| walk.runs.contains(&nest));
+    let found = found.or_else(|array| trouble(RegionTroubleKind::Part(array), first))?;
     let named = |t: TermId, s: SymbolId| body.walk(t).filter(|&x| body.as_symbol(x) == Some(s)).count();
     let is_used_behind =
         |s: SymbolId| named(body.root, s) > statements.iter().map(|&t| named(t, s)).sum::<usize>();
@@ -119,6 +124,7 @@ pub(crate) fn region(
         sure: walk.sure,
         tested: walk.tested,
         asked: walk.asked,
+        found,
     })
 }
 
@@ -159,6 +165,8 @@ struct Walk<'a> {
     sure: Vec<Surely>,
     tested: Vec<(LoopId, SymbolId)>,
     asked: Vec<(LoopId, SymbolId, usize)>,
+    /// Nests that are surely come to, with what [`Walk::sure`] says.
+    runs: BTreeSet<LoopId>,
     /// What rests on a condition that cannot be told where the statements begin.
     untold: Option<TermId>,
 }
@@ -187,6 +195,7 @@ impl<'a> Walk<'a> {
             sure: Vec::new(),
             tested: Vec::new(),
             asked: Vec::new(),
+            runs: BTreeSet::new(),
             untold: None,
         }
     }
@@ -235,6 +244,8 @@ impl<'a> Walk<'a> {
                 own && !self.written.contains(&s) && !self.declared.contains(&s)
             }
             Param::Term(t) => self.is_fixed(t),
+            // found where the statements begin
+            Param::End { .. } => true,
             Param::Distance { .. } | Param::Row(_) => false,
         }
     }

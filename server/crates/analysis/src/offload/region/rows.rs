@@ -79,7 +79,7 @@ impl Walk<'_> {
             rows: Some(Rows { table: shown.table, ..room }),
             ..first.buffer
         };
-        Ok(RegionArray { buffer, kept: true, own: false, late: false, parts })
+        Ok(RegionArray { buffer, kept: true, own: false, late: false, parts, writes: None })
     }
 
     /// Whether what nests write may be a part of a pointer: a character.

@@ -22,6 +22,7 @@ impl Walk<'_> {
         let body = self.body;
         if let Some((id, offload)) = self.nest(t) {
             if is_sure {
+                self.runs.insert(*id);
                 let runs = offload.max_trips.iter().filter(|e| self.is_fixed_expr(e));
                 let runs: Vec<Surely> = runs.map(|e| Surely::Positive(e.clone())).collect();
                 self.add_sure(runs);

@@ -92,7 +92,7 @@ impl Host<'_> {
                 Param::Symbol(s) => symbol_text(&self.c, s),
                 Param::Term(t) => parameter_text(&self.c, t),
                 Param::Distance { from, to } => distance_text(&self.c, from, to),
-                Param::Row(_) => return None,
+                Param::Row(_) | Param::End { .. } => return None,
             };
             Some(Named { term: Term::Name(text), kind: kind_of(plan, p)? })
         };

@@ -1,7 +1,7 @@
 //! What the function that stands for a loop tests before it does anything: that sizes do not overflow, and what the verdict
 //! rests on and nobody proved.
 
-use analysis::ConditionKind;
+use analysis::{ConditionKind, Param};
 use term::{BinOp, TypeKind};
 
 use super::call::is_nameless;
@@ -17,8 +17,13 @@ const LAID_OUT: &str = "laid out as the kernel takes it";
 impl Host<'_> {
     /// That no size computed below overflows.
     pub(super) fn limits(&mut self) -> Option<Term> {
+        self.limits_of(&|_| true)
+    }
+
+    /// The same of some of the values.
+    pub(super) fn limits_of(&mut self, which: &dyn Fn(Param) -> bool) -> Option<Term> {
         let mut limits: Vec<Term> = Vec::new();
-        for v in self.plan.values.iter().filter(|v| v.limit.is_some()) {
+        for v in self.plan.values.iter().filter(|v| v.limit.is_some() && which(v.param)) {
             let value = self.given.value(&v.param);
             limits.extend(value.and_then(|value| within(v, &value.term)));
         }
@@ -57,21 +62,25 @@ impl Host<'_> {
         now.filter(|t| !(resident && of_arrays(t))).flat_map(|t| self.test(t)).collect()
     }
 
-    /// Of these the tests by value alone, and the rest.
-    pub(super) fn holds(&mut self) -> Vec<Term> {
+    /// Of these the tests by value alone. `found`: those of ends that a search has found, or the others.
+    pub(super) fn holds(&mut self, found: bool) -> Vec<Term> {
         let plan = self.plan;
-        plan.tests
-            .iter()
-            .filter(|t| matches!(t.kind, TestKind::Holds(_)))
-            .flat_map(|t| self.test(t))
-            .collect()
+        let is_found = |t: &Test| match &t.kind {
+            TestKind::Holds(p) => {
+                let mut used = Vec::new();
+                crate::plan::pred_params(p, &mut used);
+                Some(used.iter().any(|p| matches!(p, Param::End { .. })))
+            }
+            _ => None,
+        };
+        plan.tests.iter().filter(|t| is_found(t) == Some(found)).flat_map(|t| self.test(t)).collect()
     }
 
     pub(super) fn of_arrays(&mut self) -> Vec<Term> {
         let plan = self.plan;
         plan.tests
             .iter()
-            .filter(|t| !matches!(t.kind, TestKind::Holds(_)))
+            .filter(|t| !matches!(t.kind, TestKind::Holds(_)) && !plan.is_tested_early(&t.kind))
             .flat_map(|t| self.test(t))
             .collect()
     }
@@ -175,7 +184,7 @@ impl Host<'_> {
         out
     }
 
-    fn apart(&self, [a, a_bytes]: [Term; 2], [b, b_bytes]: [Term; 2]) -> Term {
+    pub(super) fn apart(&self, [a, a_bytes]: [Term; 2], [b, b_bytes]: [Term; 2]) -> Term {
         self.helpers.apart.set(true);
         Term::call(&format!("{}_apart", self.helper), vec![a, a_bytes, b, b_bytes])
     }

@@ -44,6 +44,8 @@ pub(crate) struct Steps<'p> {
     /// The plan whose kernel holds the names of variables there.
     pub(crate) outer: &'p Plan<'p>,
     pub(crate) fixed: std::cell::RefCell<Vec<FixedNumber>>,
+    /// Names of ends of arrays, found where the region begins, that nests are given.
+    pub(crate) ends: std::cell::RefCell<Vec<String>>,
     /// Pointers that they assign to one another.
     pub(crate) exchanged: Vec<SymbolId>,
     /// Arrays that may grow, in the order of their table.
@@ -249,6 +251,7 @@ impl<'p> Givens<'p> {
                 Term::Name(self.int(v.kind, &wish, text, !v.early))
             }
             Param::Row(_) => return None,
+            Param::End { last, .. } => self.end(*p, last)?,
             Param::Distance { from, to } => {
                 let text = distance_text(&self.c, from, to);
                 // of pointers into one array only, which the loop's own comparison is about
@@ -256,6 +259,20 @@ impl<'p> Givens<'p> {
             }
         };
         Some(Named { term, kind: v.kind })
+    }
+
+    /// The end of an array that the region has found.
+    fn end(&mut self, p: Param, last: bool) -> Option<Term> {
+        let outer = self.steps.map_or(self.plan, |s| s.outer);
+        let e = outer.ends.iter().find(|e| e.is(p))?;
+        let name = if last { &e.last_name } else { &e.first_name };
+        let Some(steps) = self.steps else { return Some(Term::name(name)) };
+        let mut handed = steps.ends.borrow_mut();
+        if !handed.contains(name) {
+            handed.push(name.clone());
+        }
+        let own = name.strip_prefix(&outer.prefix).unwrap_or(name);
+        Some(Term::Name(self.number(own, name)))
     }
 
     /// What a condition that a kernel is given is called there.

@@ -7,18 +7,18 @@
 
 use std::rc::Rc;
 
-use analysis::{Region, RegionScalar, Surely};
+use analysis::{Param, Region, RegionScalar, Surely};
 use term::{intrinsic, strength, BinOp, Op, Origin, SymbolId, TermId};
 
 use super::checks::test;
-use super::{in_c, of_type, Host, HostText, RoomSize, Steps};
+use super::{in_c, of_type, search, Host, HostText, RoomSize, Steps};
 use crate::device::expr::{Dialect, Exprs};
 use crate::device::host_expr::{element_name, term_text};
 use crate::device::host_term::Term;
 use crate::device::stmt::Stmts;
 use crate::device::wrapped;
 use crate::lines::Lines;
-use crate::plan::{has_word, BufferPlan, Kernel, RegionPlan};
+use crate::plan::{has_word, BufferPlan, Kernel, Plan, RegionPlan};
 use crate::{HostPages, HostSide};
 
 /// The host's side of a region before pages write it.
@@ -41,8 +41,8 @@ fn prepared<'p>(plan: &'p RegionPlan<'_>) -> Option<Prepared<'p>> {
     let names = outer.kernels.first()?;
     let growing = outer.buffers.iter().filter(|b| b.part.is_some()).map(|b| b.symbol).collect();
     let exchanged = plan.region.exchanged.iter().map(|e| e.symbol).collect();
-    let (fixed, rooms, looks) = Default::default();
-    let given_on = Steps { outer, fixed, exchanged, growing, rooms, looks };
+    let (fixed, ends, rooms, looks) = Default::default();
+    let given_on = Steps { outer, fixed, ends, exchanged, growing, rooms, looks };
     let mut whole = Host::new(outer, names, None, &outer.name);
     let (mut launches, mut lines) = (Vec::new(), Vec::new());
     for nest in &plan.nests {
@@ -62,7 +62,7 @@ fn prepared<'p>(plan: &'p RegionPlan<'_>) -> Option<Prepared<'p>> {
         HostSide::Function => StepsText::of(plan, names, &given_on, &lines, &whole),
         HostSide::Method => StepsText::of_method(plan, names, &given_on, &lines),
     };
-    let call = whole.region_call(plan.region, &steps, &given_on);
+    let call = whole.region_call((plan.region, &plan.nests), &steps, &given_on);
     Some(Prepared { whole, launches, steps, call })
 }
 
@@ -101,6 +101,10 @@ pub(crate) fn text(
     first.extend(whole.reach_functions());
     first.extend(whole.there_function());
     first.append(&mut whole.row_functions);
+    for e in &outer.ends {
+        let nest = plan.nests.get(e.by).and_then(|n| Some((n, n.kernels.first()?)));
+        first.extend(nest.into_iter().flat_map(|(n, k)| search::function(n, k, e.searched, &e.search)));
+    }
     first.extend(launches);
     let launches = pages.written(Some(outer.target), &Term::List(first).to_string())?;
     let own = pages.written(Some(outer.target), &Term::List(own).to_string())?;
@@ -168,7 +172,12 @@ impl Host<'_> {
 
     /// The call of the steps with all that must hold before it and what becomes of what they leave:
     /// `_CallCudaSteps(call,arrays,tests,results)`.
-    fn region_call(&mut self, region: &Region, steps: &StepsText, given_on: &Steps<'_>) -> Term {
+    fn region_call(
+        &mut self,
+        (region, nests): (&Region, &[Plan<'_>]),
+        steps: &StepsText,
+        given_on: &Steps<'_>,
+    ) -> Term {
         let plan = self.plan;
         for s in region.scalars.iter().filter(|s| s.kept) {
             self.given.keep(s.symbol);
@@ -183,11 +192,17 @@ impl Host<'_> {
             self.given.array(b);
         }
         let mut tests = self.no_nulls();
-        tests.extend(self.limits());
+        let is_found = |p: Param| matches!(p, Param::End { .. });
+        tests.extend(self.limits_of(&|p| !is_found(p)));
         for s in &region.sure {
             tests.extend(self.sure(s).map(|holds| test(holds, "it runs")));
         }
-        tests.extend(self.holds());
+        tests.extend(self.holds(false));
+        for e in &plan.ends {
+            self.find(e, nests, &mut tests);
+            tests.extend(self.limits_of(&|p| e.is(p)));
+        }
+        tests.extend(self.holds(true));
         tests.dedup();
         for b in &plan.buffers {
             self.extent(b, &mut tests);
@@ -221,6 +236,7 @@ impl Host<'_> {
         for f in given_on.fixed.borrow().iter() {
             given.push(Term::Name(self.given.fixed(f.kind, &f.wish, &f.text, true)));
         }
+        given.extend(given_on.ends.borrow().iter().map(|n| Term::name(n)));
         if !given_on.growing.is_empty() {
             given.push(Term::Name(self.table_name()));
             self.table(&mut tests);
@@ -430,6 +446,7 @@ impl StepsText {
         for f in given_on.fixed.borrow().iter() {
             parameters.push(format!("{} {}", f.kind.c_name(), f.name));
         }
+        parameters.extend(given_on.ends.borrow().iter().map(|n| format!("long long {n}")));
         if !given_on.growing.is_empty() {
             parameters.push(format!("struct {0}_array *{1}arrays", outer.name, outer.prefix));
         }

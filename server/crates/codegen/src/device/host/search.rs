@@ -4,22 +4,23 @@
 //! Arrays whose elements decide are read as the loop reads them, once it is known that nothing of them is written: what they show must
 //! be what the loop would see ([`BufferPlan::rank`]).
 
-use analysis::{Search, SearchStep, Step};
+use analysis::{Expr, Search, SearchStep, Step};
 use term::{BinOp, FloatKind, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
+use super::checks::test;
 use super::Host;
 use crate::device::expr::{float_name, int_name, Dialect, Exprs};
 use crate::device::field_name;
 use crate::device::host_expr::term_text;
 use crate::device::host_term::{Term, LONG_LONG};
-use crate::plan::{name_part, BufferPlan, Dim, Kernel, Plan};
+use crate::plan::{name_part, BufferPlan, Dim, EarlyApart, EndsPlan, Kernel, Plan};
 
 /// The largest value of a `long long`.
 const GREATEST: i128 = (1 << 63) - 1;
 
 /// What the function is called.
-fn name(plan: &Plan<'_>, b: &BufferPlan) -> String {
-    format!("{}_ends_of_{}", plan.name, name_part(&plan.body.symbols[b.symbol].name))
+fn name(plan: &Plan<'_>, array: SymbolId) -> String {
+    format!("{}_ends_of_{}", plan.name, name_part(&plan.body.symbols[array].name))
 }
 
 /// The variables that it is given: those of the steps, and those that the index is computed from.
@@ -38,10 +39,10 @@ fn inputs(plan: &Plan<'_>, d: &Dim, search: &Search) -> Vec<SymbolId> {
     all
 }
 
-/// The function of an array that has one: it gives the first element, and leaves the last where it is told to. Of none, and where one
-/// that is touched perhaps lies outside, the last is before the first.
-pub(super) fn function(plan: &Plan<'_>, kernel: &Kernel, b: &BufferPlan) -> Vec<Term> {
-    let (Some(search), Some(d)) = (&b.search, kernel.dims.first()) else { return Vec::new() };
+/// The function of an array: it gives the first element, and leaves the last where it is told to. Of none, and where one that is touched
+/// perhaps lies outside, the last is before the first.
+pub(super) fn function(plan: &Plan<'_>, kernel: &Kernel, array: SymbolId, search: &Search) -> Vec<Term> {
+    let Some(d) = kernel.dims.first() else { return Vec::new() };
     let exprs = Exprs { plan, kernel, dialect: Dialect::Device };
     let p = &plan.prefix;
     let own = |n: &str| Term::Name(format!("{p}{n}"));
@@ -95,10 +96,10 @@ pub(super) fn function(plan: &Plan<'_>, kernel: &Kernel, b: &BufferPlan) -> Vec<
         |last: Term, first: Term| vec![end().deref().assign(last), Term::head("Return", vec![first])];
     body.push(Term::when(outside, answer(Term::Int(-1), Term::Int(0))));
     body.extend(answer(last, first));
-    let what = &plan.body.symbols[b.symbol].name;
+    let what = &plan.body.symbols[array].name;
     vec![
         Term::comment(&format!("The first and the last element of {what} that the loop touches.")),
-        Term::function(&["static"], LONG_LONG, &name(plan, b), parameters, body),
+        Term::function(&["static"], LONG_LONG, &name(plan, array), parameters, body),
     ]
 }
 
@@ -274,9 +275,76 @@ fn steps(exprs: &Exprs<'_>, p: &str, all: &[SearchStep]) -> Vec<Term> {
 impl Host<'_> {
     /// The first element, by a call that leaves the last one in a variable of this name.
     pub(super) fn search_call(&mut self, b: &BufferPlan, search: &Search, last: &str) -> Term {
-        let plan = self.plan;
         let Some(d) = self.kernel.dims.first() else { return Term::Int(0) };
-        let mut values = vec![Term::head("AddressOf", vec![Term::name(last)]), Term::name(&d.trips_name)];
+        let trips = Term::name(&d.trips_name);
+        self.call_of_search(self.plan, d, (b.symbol, search), [Term::name(last), trips])
+    }
+
+    /// Of a region: finds a part of an array, where it is known that nothing has changed by then of what decides.
+    pub(super) fn find(&mut self, e: &EndsPlan, nests: &[Plan<'_>], out: &mut Vec<Term>) {
+        let dim = nests.get(e.by).and_then(|n| Some((n, n.kernels.first()?.dims.first()?)));
+        let Some((nest, d)) = dim else { return };
+        for apart in &e.apart {
+            for t in self.early(apart) {
+                if !out.contains(&t) {
+                    out.push(t);
+                }
+            }
+        }
+        let trips = self.expr(&d.trips);
+        let call = self.call_of_search(nest, d, (e.searched, &e.search), [Term::name(&e.last_name), trips]);
+        let [first, last] = [&e.first_name, &e.last_name].map(|n| Term::name(n));
+        out.push(Term::head("_Let", vec![last.clone(), Term::name(LONG_LONG)]));
+        out.push(super::let_(&e.first_name, LONG_LONG, call));
+        let why = format!("{} is used", self.plan.body.symbols[e.searched].name);
+        out.push(test(Term::binary(BinOp::Le, first, last), &why));
+    }
+
+    /// That what is read lies apart from what is written of another array.
+    fn early(&mut self, apart: &EarlyApart) -> Vec<Term> {
+        let plan = self.plan;
+        let (Some(r), Some(w)) = (plan.buffers.get(apart.read), plan.buffers.get(apart.written)) else {
+            return Vec::new();
+        };
+        let count = plan.body.types.size_align(plan.body.symbols[r.symbol].ty);
+        let all = count.map_or(0, |s| i128::from(s.0 / r.element_size.max(1)));
+        let whole = (Expr::Int(0), Expr::Int(all - 1));
+        let mut out = Vec::new();
+        let mut places = Vec::new();
+        let parts = [(r, r.extent.as_ref().unwrap_or(&whole)), (w, &apart.part)];
+        for ((b, (first, last)), is_used) in parts.into_iter().zip(apart.is_used) {
+            let minus = Expr::Mul(-1, Box::new(first.clone()));
+            let count = Expr::Add(vec![last.clone(), minus, Expr::Int(1)]);
+            let [from, count] = [first, &count].map(|e| self.expr(e));
+            if !is_used && !matches!(count, Term::Int(n) if n > 0) {
+                let why = format!("{} is used", plan.body.symbols[b.symbol].name);
+                out.push(test(Term::binary(BinOp::Gt, count.clone(), Term::Int(0)), &why));
+            }
+            let base = Term::Name(self.given.array(b));
+            let place = match from {
+                Term::Int(0) => base,
+                from => Term::binary(BinOp::Add, base, from),
+            };
+            let bytes = Term::binary(BinOp::Mul, Term::cast("size_t", count), self.element_size(b));
+            places.push([place, bytes]);
+        }
+        if let Ok([a, b]) = <[[Term; 2]; 2]>::try_from(places) {
+            let name = |b: &BufferPlan| plan.body.symbols[b.symbol].name.clone();
+            out.push(test(self.apart(a, b), &format!("{} and {} do not overlap", name(r), name(w))));
+        }
+        out
+    }
+
+    /// `of`: whose function it is; the values are this host's.
+    fn call_of_search(
+        &mut self,
+        of: &Plan<'_>,
+        d: &Dim,
+        (array, search): (SymbolId, &Search),
+        [last, trips]: [Term; 2],
+    ) -> Term {
+        let plan = self.plan;
+        let mut values = vec![Term::head("AddressOf", vec![last]), trips];
         if d.lower_on_host {
             let ty = int_name(d.index_type, Dialect::Host);
             let text = format!("({ty}){}", term_text(&self.c, d.lower));
@@ -290,12 +358,12 @@ impl Host<'_> {
                 self.given.number(&format!("step_{}", plan.body.symbols[d.index].name), &text),
             ));
         }
-        for s in inputs(plan, d, search) {
+        for s in inputs(of, d, search) {
             values.push(self.given.variable(s));
         }
         for r in read(plan, search) {
             values.push(Term::Name(self.given.array(r)));
         }
-        Term::call(&name(plan, b), values)
+        Term::call(&name(of, array), values)
     }
 }
