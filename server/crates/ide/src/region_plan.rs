@@ -458,13 +458,23 @@ fn words(view: &FunctionView, trouble: &RegionTrouble) -> String {
         RegionTroubleKind::Part(s) => {
             format!("it is not known which part of `{}` it uses in every run", name(s))
         }
+        RegionTroubleKind::PartToldBy(s, number) => {
+            let number = view.text(*number);
+            format!("which part of `{}` they use is told by `{number}`, which lies in memory", name(s))
+        }
         RegionTroubleKind::Rows(s) => {
             format!("which rows of `{}` it touches is not known where it begins", name(s))
         }
         RegionTroubleKind::Obstacle(o) => words::obstacle(view, o).reason,
     };
+    let next = match trouble.kind {
+        RegionTroubleKind::PartToldBy(_, number) if view.body().origin(number) == Origin::Source => {
+            "Set a variable to it before the first of them, and use that in all."
+        }
+        _ => "Offload the parallel loops in it one by one.",
+    };
     format!(
-        "The loops in it cannot share their data on the GPU: {why} (line {}). Offload the parallel loops in it one by one.",
+        "The loops in it cannot share their data on the GPU: {why} (line {}). {next}",
         view.line(trouble.term)
     )
 }

@@ -132,6 +132,8 @@ pub enum RegionTroubleKind {
     DeclaredInside(SymbolId),
     /// It is not known which part of the array the statements surely use.
     Part(SymbolId),
+    /// It is told by a number that lies in memory, which the statements leave alone as far as they name it.
+    PartToldBy(SymbolId, TermId),
     /// Which rows of a table of pointers are touched is not known where the statements begin.
     Rows(SymbolId),
     /// An obstacle of the analysis.

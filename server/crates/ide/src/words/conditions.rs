@@ -1,7 +1,7 @@
 //! Conditions in words: the contract's short text, and what must be true as the rest of a sentence.
 
-use analysis::{plain_name, ConditionKind};
-use term::{FloatKind, Op, TermId, TypeKind};
+use analysis::{plain_name, ConditionKind, Step};
+use term::{BinOp, FloatKind, Op, TermId, TypeKind};
 
 use super::operator;
 use crate::function_view::FunctionView;
@@ -83,9 +83,8 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
         }
         ConditionKind::Asserted(term) => asserted(view, *term),
         ConditionKind::StepSign(term) => {
-            let text = view.text(*term);
-            let sentence = format!("`{text}` goes the way that the loop needs (its sign)");
-            ("step-sign", text, sentence)
+            let (text, sign) = step_sign(view, *term);
+            ("step-sign", text.clone(), format!("`{text}` {sign}"))
         }
         ConditionKind::Trips(term) => {
             let line = view.line(*term);
@@ -102,6 +101,31 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
         }
     };
     Condition { kind, text: format!("{kind}({argument})"), sentence }
+}
+
+/// What is added, and what it must be: of `k += by` in a loop's body that `by` is positive; of a loop's own step what its comparison asks.
+fn step_sign(view: &FunctionView, term: TermId) -> (String, &'static str) {
+    let body = view.body();
+    if let (Op::Compound(BinOp::Add | BinOp::Sub), &[_, by]) = (body.op(term), body.args(term)) {
+        return (view.text(by), "is positive");
+    }
+    let controls = view.facts.loops.iter().filter_map(|l| l.control.as_ref().ok());
+    let mut steps = controls.filter_map(|c| match c.step {
+        Step::Term { term: t, negated } if t == term => Some((c.relation, negated)),
+        _ => None,
+    });
+    let sign = match steps.next() {
+        Some((relation, negated)) => {
+            let up = matches!(relation, BinOp::Lt | BinOp::Le);
+            if up != negated {
+                "is positive"
+            } else {
+                "is negative"
+            }
+        }
+        None => "goes the way that the loop needs (its sign)",
+    };
+    (view.text(term), sign)
 }
 
 /// A subscript inside its dimension.
@@ -180,14 +204,14 @@ fn in_row(
             let what = if called.is_some() { "the columns that" } else { "the columns in" };
             let touched = if called.is_some() { " touches" } else { "" };
             let row = if same { "a row has".to_owned() } else { format!("`{stride}`") };
-            format!("rows do not overlap: {what} `{access}`{touched} are no more than {row}")
+            format!("{what} `{access}`{touched} are no more than {row}")
         }
-        true if called.is_some() => format!("rows do not overlap: what `{access}` touches stays in its row"),
+        true if called.is_some() => format!("what `{access}` touches stays in its row"),
         _ if called.is_some() => {
-            format!("rows do not overlap: what `{access}` touches stays below `{stride}` in its row")
+            format!("what `{access}` touches stays below `{stride}` in its row")
         }
-        true => format!("rows do not overlap: the column that `{access}` uses stays in its row"),
-        false => format!("rows do not overlap: the column in `{access}` stays below `{stride}`"),
+        true => format!("the column that `{access}` uses stays in its row"),
+        false => format!("the column in `{access}` stays below `{stride}`"),
     };
     let stride = if same { "a row".to_owned() } else { stride };
     ("in-row", format!("{access},{stride}"), sentence)

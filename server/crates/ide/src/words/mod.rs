@@ -130,12 +130,30 @@ fn regroups(view: &FunctionView, id: LoopId) -> bool {
 pub(crate) fn conditions_met(view: &FunctionView, id: LoopId, met_by: MetBy) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut said: FxHashSet<String> = FxHashSet::default();
+    // what does not wrap around is said together
+    let (mut kept, mut kept_at): (Vec<String>, Option<usize>) = Default::default();
     let conditions = view.of(id).conditions.iter();
     for c in conditions.filter(|c| c.met_by == met_by && !matches!(c.kind, ConditionKind::Reassociate(..))) {
         let sentence = condition(view, &c.kind).sentence;
-        if said.insert(sentence.clone()) {
-            all.push(sentence);
+        if !said.insert(sentence.clone()) {
+            continue;
         }
+        match sentence.strip_suffix(" does not wrap around") {
+            Some(what) => {
+                kept.push(what.to_owned());
+                if kept_at.is_none() {
+                    kept_at = Some(all.len());
+                    all.push(sentence);
+                }
+            }
+            None => all.push(sentence),
+        }
+    }
+    if let (Some(at), [first, second, others @ ..]) = (kept_at, kept.as_slice()) {
+        all[at] = match others {
+            [] => format!("neither {first} nor {second} wraps around"),
+            _ => format!("none of {} wraps around", list(&shorten(kept.clone(), 2))),
+        };
     }
     shorten(all, 3)
 }

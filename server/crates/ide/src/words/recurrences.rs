@@ -37,7 +37,7 @@ pub(crate) fn recurrence(view: &FunctionView, r: &Recurrence) -> String {
              parallel, as a minimum."
         ),
         RecurrenceKind::Packing { counter } => format!(
-            "It packs elements into `{name}` (line {line}): a prefix sum over the condition gives each its `{}`.",
+            "It packs elements into `{name}`, and `{0}` counts them (line {line}): a prefix sum over the condition gives each its `{0}`.",
             view.symbol(counter)
         ),
         RecurrenceKind::WrapAround => format!(

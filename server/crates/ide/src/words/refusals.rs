@@ -243,7 +243,7 @@ fn next_step(step: NextStep) -> &'static str {
         NextStep::ExpandMacro => "Write the loop out instead of using the macro.",
         NextStep::UseScalarAccumulator => "Accumulate in a local variable and store it after the loop.",
         NextStep::UseNativeAtomic => {
-            "Accumulate with `+=` into cells of `int`, `float` or `double`, or into a variable."
+            "Sums into cells of `int`, `float` or `double` have one, and what is accumulated in a variable needs none."
         }
         NextStep::None => "This form is not offloaded.",
     }

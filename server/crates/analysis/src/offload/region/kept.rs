@@ -9,7 +9,7 @@ use super::{memory, trouble, Found, Life, Use, Walk};
 use crate::flow::counted_loop::has_jump;
 use crate::flow::liveness;
 use crate::offload::whole;
-use crate::{Buffer, Exchanged, Expr, Holders, RegionArray, RegionScalar, RegionTroubleKind, Surely};
+use crate::{Buffer, Exchanged, Expr, Holders, Param, RegionArray, RegionScalar, RegionTroubleKind, Surely};
 
 impl<'a> Walk<'a> {
     /// The variables that the statements use, and what becomes of them.
@@ -155,7 +155,7 @@ impl<'a> Walk<'a> {
                 // an array that knows its lengths can be copied as a whole
                 (true, _) => match whole::extent(body, s, first.buffer.rank()) {
                     Some(all) => Some(all),
-                    None => return trouble(RegionTroubleKind::Part(s), statements[0]),
+                    None => return self.no_part_known(s, statements[0]),
                 },
                 (false, parts) => Some(together(parts, &mut new)),
             };
@@ -195,6 +195,30 @@ impl<'a> Walk<'a> {
         self.add_sure(new);
         out.extend(self.held(statements)?);
         Ok(out)
+    }
+
+    /// Why it is not known which part of an array is used.
+    fn no_part_known<T>(&self, s: SymbolId, first: TermId) -> Found<T> {
+        let body = self.body;
+        let mut told = None;
+        let is_kept = |t: TermId| {
+            let named = |x: TermId| body.as_symbol(x);
+            body.walk(t).filter_map(named).all(|n| !self.written.contains(&n) && !self.declared.contains(&n))
+        };
+        let mut look = |p: Param| {
+            let Param::Term(t) = p else { return };
+            let in_memory =
+                |&x: &TermId| matches!(body.op(x), Op::Member { .. } | Op::Index | Op::Deref) && is_kept(x);
+            told = told.or_else(|| body.walk(t).find(in_memory));
+        };
+        for (from, to) in self.uses.get(&s).into_iter().flatten().filter_map(|u| u.buffer.extent.as_ref()) {
+            from.params(&mut look);
+            to.params(&mut look);
+        }
+        match told {
+            Some(number) => trouble(RegionTroubleKind::PartToldBy(s, number), number),
+            None => trouble(RegionTroubleKind::Part(s), first),
+        }
     }
 
     /// First and last element that a nest may write under an array's name, or under one that it may come to stand under, where all of

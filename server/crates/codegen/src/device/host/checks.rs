@@ -2,7 +2,7 @@
 //! rests on and nobody proved.
 
 use analysis::{ConditionKind, Param};
-use term::{BinOp, TypeKind};
+use term::{BinOp, Op, TypeKind};
 
 use super::call::is_nameless;
 use super::Host;
@@ -256,7 +256,10 @@ impl Host<'_> {
                 format!("your promise {}", promises::said(self.plan, &self.c, c))
             }
             ConditionKind::Asserted(_) => "what the loop asserts holds".to_string(),
-            ConditionKind::StepSign(t) => format!("{} has the sign the comparison needs", q(*t)),
+            ConditionKind::StepSign(t) => match (self.plan.body.op(*t), self.plan.body.args(*t)) {
+                (Op::Compound(BinOp::Add | BinOp::Sub), &[_, by]) => format!("{} is positive", q(by)),
+                _ => format!("{} has the sign the comparison needs", q(*t)),
+            },
             ConditionKind::Terminates(_) => "the loop ends".to_string(),
             ConditionKind::Trips(_) => "an inner loop runs as often as its bounds say".to_string(),
             // of languages that are not printed here

@@ -61,7 +61,9 @@ fn unread(doc: &Doc, kernels: bool) -> Vec<(Span, Message)> {
         else {
             continue;
         };
-        if kind != RejectKind::Foreign {
+        // so is what the grammar of C++ does not get through
+        let once = kind == RejectKind::Foreign || doc.language().kernels && !is_condition(reason);
+        if !once {
             add(doc, span, reason, &mut found);
             continue;
         }
@@ -114,8 +116,11 @@ fn add(doc: &Doc, span: Span, reason: &str, found: &mut Vec<(Span, Message)>) {
              the macros in `warpwright.defines`, or with `-D`."
         ),
         (true, None) => "Name the macros that decide it in the setting `warpwright.defines`, or with `-D`.".to_owned(),
-        (false, Some(header)) => format!("Nothing is said of them. `{header}` was not found, and may be what it needs."),
-        (false, None) => "Nothing is said of them.".to_owned(),
+        // in C++ templates, names and macros of tests are what stands in the way, seldom a header
+        (false, Some(header)) if !doc.language().kernels => {
+            format!("Nothing is said of them. `{header}` was not found, and may be what it needs.")
+        }
+        (false, _) => "Nothing is said of them.".to_owned(),
     };
     let message =
         format!("Loops here are not analyzed: this place was not understood ({}). {remedy}", in_full(reason));
