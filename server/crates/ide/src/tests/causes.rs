@@ -125,3 +125,22 @@ fn a_parameter_that_moves_once_is_none_of_the_locals() {
     let all = said("int other(int *);\nvoid f(int n, double *x, int lda) {\n    int last = n;\n    other(&last);\n    x -= 1 + lda;\n    for (int i = 1; i <= last; i++)\n        x[i] = 2 * x[i];\n}\n");
     assert!(all.contains("Can run on the GPU") && !all.contains("overlap"), "{all}");
 }
+
+#[test]
+fn a_cast_that_is_not_followed_is_said_to_be_one() {
+    let of = |before: &str, from: &str| {
+        said(&format!("struct field {{ void *data; int n; }};\nvoid f(int n, struct field *p, struct field *all, double *restrict y) {{\n    {before}\n    for (int i = 0; i < n; i++) {{\n        struct field *here = &all[i];\n        y[i] = {from}[i] + here->n;\n    }}\n}}\n"))
+    };
+    let all = of("", "((double *)p->data)");
+    assert!(all.contains("the cast `(double *)p->data` on line 6 is not followed"), "{all}");
+    assert!(
+        all.contains("Set a pointer of that type to it before the loop") && !all.contains("rows"),
+        "{all}"
+    );
+    // as advised
+    let advised = of("const double *d = p->data;", "d");
+    assert!(!advised.contains("Unknown whether"), "{advised}");
+    // what each iteration has of its own cannot be set before
+    let own = of("", "((double *)here->data)");
+    assert!(own.contains("the cast") && !own.contains("Set a pointer"), "{own}");
+}

@@ -56,6 +56,29 @@ pub(super) fn is_computed(view: &FunctionView, t: TermId) -> bool {
     all.peek().is_some() && !all.any(loads)
 }
 
+/// Whether a pointer that is cast is a variable, or one loaded from a structure, that the loops around leave alone.
+pub(super) fn is_fixed_cast(view: &FunctionView, cast: TermId) -> bool {
+    let body = view.body();
+    let Some(&of) = body.args(cast).first() else { return false };
+    let pointer = body.as_symbol(of).or_else(|| match body.op(of) {
+        Op::Member { .. } => body.path_of(of).map(|p| p.own),
+        _ => None,
+    });
+    let named = || body.walk(of).filter_map(|t| body.as_symbol(t));
+    let span = body.span(cast);
+    let declared: Vec<SymbolId> = body
+        .loops(body.root)
+        .filter(|&l| body.span(l).contains(span))
+        .flat_map(|l| body.walk(l))
+        .filter_map(|t| match body.op(t) {
+            Op::Declare(s) => Some(*s),
+            _ => None,
+        })
+        .collect();
+    let is_kept = |s: SymbolId| !declared.contains(&s) && set_around(view, cast, s).is_none();
+    pointer.is_some_and(|p| named().chain([p]).all(is_kept))
+}
+
 /// The line in the loops around a place where a pointer is set to something else; a declaration gives each iteration its own.
 pub(super) fn set_around(view: &FunctionView, t: TermId, pointer: SymbolId) -> Option<u32> {
     let body = view.body();

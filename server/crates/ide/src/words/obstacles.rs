@@ -5,8 +5,8 @@ use term::device::Word;
 use term::{Op, TypeKind};
 
 use super::causes::{
-    address_taken, bounds_of, escapes, exit_word, is_computed, is_counted_up, is_written, not_counted,
-    only_walks, set_around, stays_within,
+    address_taken, bounds_of, escapes, exit_word, is_computed, is_counted_up, is_fixed_cast, is_written,
+    not_counted, only_walks, set_around, stays_within,
 };
 use super::decisions::{decides, is_fixed};
 use super::functions::{
@@ -228,6 +228,14 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             "early-exit",
             format!("`{}` on line {line} may leave the loop before its end", exit_word(view, obstacle)),
             "",
+        ),
+        ObstacleKind::UnknownPointer(_) if *view.body().op(obstacle.term) == Op::Cast => words(
+            "unknown-pointer",
+            format!("the cast `{}` on line {line} is not followed", view.text(obstacle.term)),
+            match is_fixed_cast(view, obstacle.term) {
+                true => "Set a pointer of that type to it before the loop, and use that.",
+                false => "",
+            },
         ),
         ObstacleKind::UnknownPointer(symbol) if view.symbol(*symbol).contains("[]") => words(
             "unknown-pointer",
