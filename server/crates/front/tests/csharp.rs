@@ -121,6 +121,12 @@ fn what_did_not_change_is_the_same() {
     assert_eq!(dump(&after), dump(&fresh(&text)));
 }
 
+/// With a brace missing, the accessor before an indexer is taken for one of its.
+#[test]
+fn an_accessor_may_stand_before_the_parameters_it_gets() {
+    fresh("class A { int Count { get { return 3; } float this[int i] { get { return data[i]; } } }");
+}
+
 #[test]
 fn deep_input_ends() {
     let deep = format!("class A {{ int F() {{ return {}1{}; }} }}", "(".repeat(3000), ")".repeat(3000));

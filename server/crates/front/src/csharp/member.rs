@@ -369,10 +369,12 @@ impl<'a> Lower<'a> {
         self.document.get(node.byte_range()).unwrap_or("")
     }
 
-    /// A node's place, relative to the member.
+    /// A node's place, relative to the member. What stands outside of it (the parameters of an indexer, before its
+    /// accessor or, in a text with faults, behind it) is at its nearest end.
     pub(super) fn span(&self, node: Node<'_>) -> Span {
-        let from = self.member.span.start as usize;
-        Span::new(node.start_byte().saturating_sub(from), node.end_byte().saturating_sub(from))
+        let (from, len) = (self.member.span.start as usize, self.member.span.len());
+        let within = |at: usize| at.saturating_sub(from).min(len);
+        Span::new(within(node.start_byte()), within(node.end_byte()))
     }
 
     pub(super) fn term(
