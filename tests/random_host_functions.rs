@@ -3,7 +3,7 @@
 //! side has newer, leave memory there, or copy what nobody needed on any input; on some functions every call of the run time and
 //! every launch fails in turn.
 //!
-//! 2,000 functions, or as many as `WARPWRIGHT_HOSTS` says, from the seed `WARPWRIGHT_HOSTS_FROM` on; calls fail in one of
+//! 600 functions, or as many as `WARPWRIGHT_HOSTS` says, from the seed `WARPWRIGHT_HOSTS_FROM` on; calls fail in one of
 //! `WARPWRIGHT_HOSTS_FAILING` of them. With `WARPWRIGHT_HOSTS_TABLES` set to 1 only those with tables of rows are looked at.
 
 use std::collections::HashSet;
@@ -150,7 +150,7 @@ fn number(variable: &str, or: u64) -> u64 {
 
 #[test]
 fn nests_that_share_their_data_compute_the_same() {
-    let (count, from) = (number("WARPWRIGHT_HOSTS", 2_000), number("WARPWRIGHT_HOSTS_FROM", 0));
+    let (count, from) = (number("WARPWRIGHT_HOSTS", 600), number("WARPWRIGHT_HOSTS_FROM", 0));
     let each = number("WARPWRIGHT_HOSTS_FAILING", 20).max(1);
     let tables = number("WARPWRIGHT_HOSTS_TABLES", 0);
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get()) as u64;
@@ -198,22 +198,22 @@ fn nests_that_share_their_data_compute_the_same() {
     assert!(together > count / 8 && runs > together, "too little was offloaded");
 }
 
-/// Nests that run in another order than the one they are written in (`testkit::waves`), or not at all. 200 functions, or as many as
+/// Nests that run in another order than the one they are written in (`testkit::waves`), or not at all. 100 functions, or as many as
 /// `WARPWRIGHT_WAVES` says, from the seed `WARPWRIGHT_WAVES_FROM` on.
 #[test]
 fn nests_in_rounds_compute_the_same() {
-    let (count, from) = (number("WARPWRIGHT_WAVES", 200), number("WARPWRIGHT_WAVES_FROM", 0));
+    let (count, from) = (number("WARPWRIGHT_WAVES", 100), number("WARPWRIGHT_WAVES_FROM", 0));
     let all = in_threads(count, &|n| judge_text(from + n, waves::generate(from + n), false));
     let together = all_right(count, "nests", &all);
     let runs = all.iter().map(|t| t.runs).sum::<u64>();
     assert!(together > count / 8 && runs > together, "too little was offloaded");
 }
 
-/// Nests that reach arrays through others (`testkit::gathers`). 150 functions, or as many as `WARPWRIGHT_GATHERS` says, from the seed
+/// Nests that reach arrays through others (`testkit::gathers`). 100 functions, or as many as `WARPWRIGHT_GATHERS` says, from the seed
 /// `WARPWRIGHT_GATHERS_FROM` on; calls fail in one of 25.
 #[test]
 fn nests_whose_parts_are_found_compute_the_same() {
-    let (count, from) = (number("WARPWRIGHT_GATHERS", 150), number("WARPWRIGHT_GATHERS_FROM", 0));
+    let (count, from) = (number("WARPWRIGHT_GATHERS", 100), number("WARPWRIGHT_GATHERS_FROM", 0));
     let all = in_threads(count, &|n| {
         let seed = from + n;
         judge_text(seed, gathers::generate(seed), seed.is_multiple_of(25))

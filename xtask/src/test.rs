@@ -1,5 +1,8 @@
 //! `cargo xtask test`: everything that must hold, from formatting to real editors. `.ci/run` calls nothing else.
 //!
+//! Random tests try the same inputs each time, so that what makes one fail is a change and no luck; `PROPTEST_RNG_SEED=7 cargo
+//! xtask test` tries others (see also the variables that the random tests in `tests` name).
+//!
 //! Ends with cargo's own summary. Tools that are missing are named, before the tests and by the tests themselves; with
 //! `CI=true` a missing tool or a skipped test is a failure.
 
@@ -55,6 +58,9 @@ pub fn run() -> Result<()> {
     test.args(["test", "--workspace", "--no-fail-fast"])
         .env("WARPWRIGHT_CI", "1")
         .env("WARPWRIGHT_SKIPS", &skips);
+    if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
+        test.env("PROPTEST_RNG_SEED", "1");
+    }
     for (name, value) in tools::environment() {
         test.env(name, value);
     }

@@ -157,7 +157,7 @@ fn has_extent(computed: &Computed<'_, '_>, accesses: &[AffineAccess], s: SymbolI
                             && model.vars.definition(v).is_some_and(|defs| defs.len() > 1)
                         || is_gone_through(body, model, a, sub.term)
                 }
-                VarKind::Fresh => model.vars.columns.contains(&v),
+                VarKind::Fresh => model.vars.columns.contains(&v) || model.vars.is_kept(v, &a.domain),
             })
         })
     })

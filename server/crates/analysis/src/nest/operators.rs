@@ -91,7 +91,42 @@ impl Builder<'_> {
         let b = self.convert(b?, kb, kind, second)?;
         let mut out: Pieces = a.into_iter().map(|(d, p)| (yes.and(&d), p)).collect();
         out.extend(b.into_iter().map(|(d, p)| (no.and(&d), p)));
-        Some(out)
+        Some(self.clamped(out))
+    }
+
+    /// A value that nobody knows, put back between two known ones where it leaves them (`x < 0 ? 0 : x >= w ? w - 1 : x`): one value
+    /// between these instead of three that are told apart by what is not known.
+    pub(super) fn clamped(&mut self, pieces: Pieces) -> Pieces {
+        let is_known = |(_, p): &(Domain, Poly)| self.is_known(p);
+        match pieces.len() > 2 && !pieces.iter().all(is_known) {
+            true => self.between(&pieces).unwrap_or(pieces),
+            false => pieces,
+        }
+    }
+
+    /// One value in the place of several of which two, known ones, are the least and the greatest: all that is said of it is that it
+    /// lies between these.
+    pub(super) fn between(&mut self, pieces: &Pieces) -> Option<Pieces> {
+        if pieces.len() < 2 {
+            return Some(pieces.clone());
+        }
+        let ends: Vec<&Poly> = pieces.iter().map(|(_, p)| p).filter(|p| self.is_known(p)).collect();
+        let (prover, dom) = (self.prover(), &self.dom);
+        let holds = |least: &Poly, most: &Poly, when: &Domain| {
+            let above = most.sub(least);
+            above.is_some_and(|p| prover.non_negative(&p, &dom.and(when), &self.budget))
+        };
+        let least = ends.iter().find(|e| pieces.iter().all(|(when, p)| holds(e, p, when)))?;
+        let most = ends.iter().find(|e| pieces.iter().all(|(when, p)| holds(p, e, when)))?;
+        let (least, most) = ((*least).clone(), (*most).clone());
+        let value = self.fresh_value();
+        let above = Domain::of(Constraint::non_negative(value.sub(&least)?));
+        let below = Domain::of(Constraint::non_negative(most.sub(&value)?));
+        Some(vec![(above.and(&below), value)])
+    }
+
+    fn is_known(&self, p: &Poly) -> bool {
+        p.vars().all(|v| *self.vars.kind(v) != VarKind::Fresh)
     }
 
     /// `place op= value`, computed in the type that both are converted to.
@@ -155,9 +190,10 @@ impl Builder<'_> {
     ) -> Option<Pieces> {
         let body = self.body;
         let count = |p: &Poly| body.arithmetic(at).shift_count(kind, p.as_constant()?);
-        if a.len() * b.len() > MAX_VALUE_PIECES {
-            return None;
-        }
+        let (a, b) = match a.len() * b.len() > MAX_VALUE_PIECES {
+            true => (self.between(&a)?, self.between(&b)?),
+            false => (a, b),
+        };
         let mut out = Vec::new();
         for (da, pa) in &a {
             for (db, pb) in &b {

@@ -504,7 +504,7 @@ impl Builder<'_> {
         for (v, term) in &loc.subs {
             let usable = v.as_ref().filter(|v| {
                 combos.len() * v.len() <= 9
-                    && v.iter().all(|(_, p)| p.vars().all(|x| *self.vars.kind(x) != VarKind::Fresh))
+                    && v.iter().all(|(when, p)| self.vars.is_between(p, &self.dom.and(when)))
             });
             match usable {
                 Some(v) => {
@@ -528,11 +528,14 @@ impl Builder<'_> {
             }
         }
         for (domain, subs) in combos {
-            let image = |p: &Poly| p.vars().any(|x| *self.vars.kind(x) == VarKind::Image);
-            let inexact = subs.iter().any(|s| s.value.as_ref().is_none_or(image))
+            let is_fresh = |x| *self.vars.kind(x) == VarKind::Fresh;
+            let unknown = |p: &Poly| p.vars().any(|x| *self.vars.kind(x) == VarKind::Image || is_fresh(x));
+            let inexact = subs.iter().any(|s| s.value.as_ref().is_none_or(unknown))
                 || !domain.exact
                 || loc.inside == Inside::Some;
-            let loaded = |s: &&Subscript| s.value.as_ref().is_some_and(|p| self.vars.is_loaded(p));
+            let loaded = |s: &&Subscript| {
+                s.value.as_ref().is_some_and(|p| self.vars.is_loaded(p) || p.vars().any(is_fresh))
+            };
             let subs_any = subs.iter().find(loaded).map(|s| s.term);
             let access = AffineAccess {
                 flat: None,

@@ -188,13 +188,16 @@ impl Builder<'_> {
                 continue;
             }
             let joined = match (a, b) {
-                (Some(a), Some(b)) if a.len() + b.len() <= MAX_VALUE_PIECES => {
+                (Some(a), Some(b)) => {
                     let with = |d: &Domain, ps: Pieces| -> Pieces {
                         ps.into_iter().map(|(e, p)| (d.and(&e), p)).collect()
                     };
                     let mut all = with(yes, a);
                     all.extend(with(no, b));
-                    Some(all)
+                    match all.len() > MAX_VALUE_PIECES {
+                        true => self.between(&all),
+                        false => Some(self.clamped(all)),
+                    }
                 }
                 _ => None,
             };

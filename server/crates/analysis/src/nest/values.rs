@@ -124,10 +124,10 @@ impl Builder<'_> {
                 }
                 continue;
             }
-            if self.idle || p.vars().any(|x| *self.vars.kind(x) == VarKind::Fresh) {
+            let dom = self.dom.and(d);
+            if self.idle || !self.vars.is_between(p, &dom) {
                 return None;
             }
-            let dom = self.dom.and(d);
             if from.min() < to.min() {
                 self.oblige(Need::NoWrap(at), p.add_constant(-to.min())?, dom.clone());
             }
@@ -151,19 +151,34 @@ impl Builder<'_> {
                 }
                 continue;
             }
-            if self.idle || p.vars().any(|x| *self.vars.kind(x) == VarKind::Fresh) {
+            let dom = self.dom.and(d);
+            if self.idle || !self.vars.is_between(p, &dom) {
                 return None;
             }
-            let dom = self.dom.and(d);
             let (above, below) = (p.add_constant(-kind.min())?, p.scale(-1)?.add_constant(kind.max())?);
             // made to wrap around: of a table of hashes nobody tests that it does not
             if mixes(p, kind) && !(self.is_non_negative(&above, &dom) && self.is_non_negative(&below, &dom)) {
+                return None;
+            }
+            // what nobody knows would else be a value that nobody can test
+            if p.vars().any(|x| *self.vars.kind(x) == VarKind::Fresh)
+                && !(self.can_be_tested(&above, &dom) && self.can_be_tested(&below, &dom))
+            {
                 return None;
             }
             self.oblige(Need::NoWrap(at), above, dom.clone());
             self.oblige(Need::NoWrap(at), below, dom);
         }
         Some(v)
+    }
+
+    /// Whether the value is never negative in the domain, or the host can tell before the loop that it is not.
+    fn can_be_tested(&self, p: &Poly, domain: &Domain) -> bool {
+        let prover = self.prover();
+        prover.non_negative(p, domain, &self.budget)
+            || prover
+                .sufficient(p, domain, &|v| self.is_param(v), &self.budget)
+                .is_some_and(|ps| ps.iter().all(|p| p.as_constant().is_none_or(|c| c >= 0)))
     }
 
     /// Whether the value that a variable is given here may be any, for all that the model says.

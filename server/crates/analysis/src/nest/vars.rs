@@ -4,7 +4,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{SymbolId, TermId};
 
-use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
+use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::Param;
 
 #[derive(Clone, Default)]
@@ -79,6 +79,29 @@ impl Vars {
     /// What a quotient is the quotient of, and by which number.
     pub(crate) fn numerator(&self, v: Var) -> Option<&(Poly, i128)> {
         self.numerators.get(&v)
+    }
+
+    /// Whether what is in the value is known, or kept between known values by the conditions of the domain (`x >= 0 && x < w`).
+    pub(crate) fn is_between(&self, p: &Poly, domain: &Domain) -> bool {
+        p.vars().filter(|&v| *self.kind(v) == VarKind::Fresh).all(|v| self.is_kept(v, domain))
+    }
+
+    /// Whether the conditions keep a value that nobody knows between two that are.
+    pub(crate) fn is_kept(&self, v: Var, domain: &Domain) -> bool {
+        let alone = |c: &Constraint| {
+            c.poly.terms().all(|(m, _)| match m.contains(&v) {
+                true => m.len() == 1,
+                false => m.iter().all(|&x| *self.kind(x) != VarKind::Fresh),
+            })
+        };
+        domain.pieces.iter().all(|piece| {
+            [1, -1].iter().all(|&sign| {
+                piece.iter().any(|c| {
+                    let factor = c.poly.coefficient(v);
+                    (factor.signum() == sign || c.equality && factor != 0) && alone(c)
+                })
+            })
+        })
     }
 
     /// The value as a linear one: products of parameters become parameters. `None` where it is not linear.

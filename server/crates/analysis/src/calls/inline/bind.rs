@@ -45,7 +45,9 @@ impl Expander<'_> {
         let mut first = Vec::new();
         for (&p, &a) in params.iter().zip(args) {
             let keeps = !changed.contains(&p) && !from.symbols[p].address_taken;
-            if keeps && self.may_be_copied(a, still && always.contains(&p)) {
+            // of a variable the conditions that the function asks say something, of one more copy they do not
+            let is_asked = place != CallSite::Header && !self.is_large && self.is_unknown(a) && uses(from, p) > 1;
+            if keeps && !is_asked && self.may_be_copied(a, still && always.contains(&p)) {
                 let ty = self.parameter_cast(a, p, frame)?;
                 frame.bound.insert(p, Bound::Argument(a, ty));
                 continue;
@@ -89,6 +91,23 @@ impl Expander<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether the argument is an integer that comes out of memory or of floating-point numbers.
+    fn is_unknown(&self, a: TermId) -> bool {
+        let mut stack = vec![a];
+        let mut found = self.b.types.as_int(self.b.get(a).ty).is_some();
+        while let Some(t) = stack.pop().filter(|_| found) {
+            let term = self.b.get(t);
+            match term.op {
+                Op::Index | Op::Deref => return true,
+                Op::Cast if self.b.types.as_float(self.b.get(term.args[0]).ty).is_some() => return true,
+                Op::SizeOf => {}
+                Op::Call => found = false,
+                _ => stack.extend(&term.args),
+            }
+        }
+        false
     }
 
     /// Whether the argument has the same value wherever the function uses it. `still`: the function writes nothing.
@@ -193,6 +212,11 @@ fn changed_symbols(body: &Body) -> FxHashSet<SymbolId> {
                 .filter_map(|t| body.as_symbol(*body.args(t).first()?)),
         )
         .collect()
+}
+
+/// How often the function names the variable.
+fn uses(body: &Body, s: SymbolId) -> usize {
+    body.walk(body.root).filter(|&t| *body.op(t) == Op::Sym(s)).count()
 }
 
 /// Variables that are read whenever the expression is evaluated.
