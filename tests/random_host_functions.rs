@@ -14,7 +14,7 @@ use ide::{
     all_transferred, check, offload, verify, Ask, Doc, Findings, Memo, Options, Outcome, Settings, Tier,
     Transferred, VerifyOptions, VerifyReport, Which,
 };
-use testkit::{gathers, host_functions, waves};
+use testkit::{gathers, host_functions, structures, waves};
 
 /// What came of one function.
 #[derive(Clone, Debug, Default)]
@@ -223,6 +223,22 @@ fn nests_whose_parts_are_found_compute_the_same() {
     let (runs, found) = (sum(|t| t.runs), sum(|t| t.found));
     eprintln!("of {found} parts of arrays are found");
     assert!(together > count / 8 && found > count / 8 && runs > together, "too little was offloaded");
+}
+
+/// The same functions with sizes and arrays as members of a structure (`testkit::structures`). 100 functions, or as many as
+/// `WARPWRIGHT_STRUCTURES` says, from the seed `WARPWRIGHT_STRUCTURES_FROM` on; calls fail in one of 25.
+#[test]
+fn nests_told_by_structures_compute_the_same() {
+    let (count, from) = (number("WARPWRIGHT_STRUCTURES", 100), number("WARPWRIGHT_STRUCTURES_FROM", 0));
+    let all = in_threads(count, &|n| {
+        let seed = from + n;
+        let text =
+            if !seed.is_multiple_of(3) { gathers::generate(seed) } else { host_functions::generate(seed) };
+        judge_text(seed, structures::wrapped(&text, seed), seed.is_multiple_of(25))
+    });
+    let together = all_right(count, "functions", &all);
+    let runs = all.iter().map(|t| t.runs).sum::<u64>();
+    assert!(together > count / 8 && runs > together, "too little was offloaded");
 }
 
 /// What comes of so many texts, each tried by the thread that is free.

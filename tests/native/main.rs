@@ -1,5 +1,5 @@
 //! The same inputs on programs that a compiler of the machine built: offloads of what people write around loops compute the
-//! same there, and what is planted in either program is found. 50 programs with offloads, or as many as `WARPWRIGHT_NATIVE`
+//! same there, and what is planted in either program is found. 30 programs with offloads, or as many as `WARPWRIGHT_NATIVE`
 //! says, from the seed `WARPWRIGHT_NATIVE_FROM` on, by `WARPWRIGHT_THREADS` threads.
 
 mod batch;
@@ -218,7 +218,7 @@ fn inputs_on_which_threads_race_are_none() {
 fn offloaded_programs_compute_the_same_natively() {
     let folder = tempfile::tempdir().expect("a folder");
     let Some(compiler) = compiler(folder.path()) else { return };
-    let (from, count) = (number("WARPWRIGHT_NATIVE_FROM", 0), number("WARPWRIGHT_NATIVE", 50));
+    let (from, count) = (number("WARPWRIGHT_NATIVE_FROM", 0), number("WARPWRIGHT_NATIVE", 30));
     let threads = number("WARPWRIGHT_THREADS", 2);
     let (next, all) = (AtomicU64::new(from), Mutex::new(Tally::default()));
     std::thread::scope(|s| {

@@ -161,6 +161,12 @@ pub fn region_without_calls(
     offload::region::written::without_calls(body, program, statements, kernels)
 }
 
+/// The same function with numbers in structures that the statements leave alone (`m->n`, `m.n`) as variables, named by their text, and
+/// whether some of them lie behind a pointer; `None` where there are none.
+pub fn region_with_numbers(written: &Written, program: &Program) -> Option<(Written, bool)> {
+    offload::region::numbers::with_numbers(written, program)
+}
+
 /// A call in the statements that keeps them from sharing data on the device, whatever nests they hold: seen at once, and no whole
 /// answer.
 pub fn region_is_kept_apart_by(body: &Body, program: &Program, statements: &[TermId]) -> Option<TermId> {

@@ -165,6 +165,16 @@ impl<'a> FunctionView<'a> {
         }
         text
     }
+    /// What a dependence is on, as the text says it: `a`, `p->n`.
+    pub fn dependent(&self, d: &analysis::Dependence) -> String {
+        let body = self.body();
+        match (body.op(d.source), body.args(d.source), &d.object.fields[..]) {
+            (Op::Member { arrow: true, .. }, &[p], [field]) if body.as_symbol(p) == Some(d.object.symbol) => {
+                format!("{}->{field}", self.symbol(d.object.symbol))
+            }
+            _ => self.object(&d.object),
+        }
+    }
     /// The loop's index, if it counts.
     pub fn index_name(&self, id: LoopId) -> Option<&str> {
         let control = self.of(id).control.as_ref().ok()?;

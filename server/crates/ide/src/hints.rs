@@ -162,7 +162,7 @@ fn verdict_label(view: &FunctionView, id: LoopId) -> String {
             format!("reduction ({})", operators.join(", "))
         }
         Verdict::Sequential => match words::main_dependence(view, id) {
-            Some(d) => format!("sequential: {}", view.object(&d.object)),
+            Some(d) => format!("sequential: {}", view.dependent(d)),
             None => "sequential".to_owned(),
         },
         Verdict::Unknown => match words::told(view, id).first() {

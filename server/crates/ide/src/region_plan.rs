@@ -47,9 +47,9 @@ pub(crate) fn with_region<R>(
         // which loops of the functions called are parallel here is known when the whole is analyzed
         Some(without) => at.with_view(view, &without, |view| {
             let own = at.nests(view, &without.statements);
-            at.rounds_or_not(view, &without, own, true, &mut then)
+            at.numbers_or_not(view, &without, own, true, &mut then)
         }),
-        None => at.rounds_or_not(view, &Written::of(body, statements), own, false, &mut then),
+        None => at.numbers_or_not(view, &Written::of(body, statements), own, false, &mut then),
     };
     made.map_err(|why| why.map_or(NotShared::NoNests, NotShared::No))
 }
@@ -114,6 +114,37 @@ impl Asked<'_> {
     /// Whether nothing more is tried.
     fn gives_up(&self) -> bool {
         self.too_long.get() || self.counted.get() - self.before > STEPS
+    }
+
+    /// Shows the plan with numbers in structures as variables, where it needs that, else without.
+    fn numbers_or_not<R, F: FnOnce(&codegen::RegionPlan, &FunctionView) -> R>(
+        &self,
+        view: &FunctionView,
+        written: &Written,
+        own: Nests,
+        is_new: bool,
+        then: &mut Option<F>,
+    ) -> Result<R, Option<NoKernel>> {
+        let Some((numbers, behind_pointers)) = analysis::region_with_numbers(written, view.doc.program())
+        else {
+            return self.rounds_or_not(view, written, own, is_new, then);
+        };
+        // the host's statements cannot follow pointers
+        let plain = match behind_pointers {
+            true => None,
+            false => Some(self.rounds_or_not(view, written, own, is_new, then)),
+        };
+        match plain {
+            Some(Ok(made)) => Ok(made),
+            _ if self.gives_up() => Err(Some(NoKernel::TooLong)),
+            plain => {
+                let made = self.with_view(view, &numbers, |view| {
+                    let own = self.nests(view, &numbers.statements);
+                    self.rounds_or_not(view, &numbers, own, true, then)
+                });
+                made.map_err(|why| plain.and_then(Result::err).unwrap_or(why))
+            }
+        }
     }
 
     /// Shows the plan with nests in rounds, if there is such a one, else without.

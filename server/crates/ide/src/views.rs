@@ -130,7 +130,7 @@ fn dependence_part(view: &FunctionView, id: LoopId, n: usize, d: &Dependence) ->
     let mut out = format!(
         "\n### {n}. {} dependence on {}{proved}\n\n- from {}\n- to {}\n",
         capital(words::kind_name(d.kind)),
-        quoted(&view.object(&d.object)),
+        quoted(&view.dependent(d)),
         access(d.source, first),
         access(d.sink, second)
     );
@@ -277,8 +277,7 @@ impl Graph {
         });
         let distances: Vec<String> =
             d.distance.iter().map(|x| x.map_or("?".to_owned(), |v| v.to_string())).collect();
-        let label =
-            format!("{} {} ({})", words::kind_name(d.kind), view.object(&d.object), distances.join(", "));
+        let label = format!("{} {} ({})", words::kind_name(d.kind), view.dependent(d), distances.join(", "));
         self.edge(&ends[0], &ends[1], &label, d.witness.is_none());
     }
     /// The text, and what is drawn: nodes in the order of the text of the document.

@@ -30,6 +30,7 @@ pub mod rng;
 pub mod seeds;
 pub mod shapeless;
 mod stats;
+pub mod structures;
 pub mod threads;
 pub mod traced;
 pub mod waves;

@@ -7,7 +7,7 @@
 use rustc_hash::FxHashSet;
 use term::{BinOp, Body, Op, SymbolId, TermId};
 
-use crate::classify::reductions::{is_quiet, reads};
+use crate::classify::reductions::{is_apart, is_quiet, reads, same_value};
 use crate::flow::terms::statements;
 use crate::ReductionOp;
 
@@ -111,11 +111,11 @@ fn with_key(body: &Body, t: TermId) -> Option<Extreme> {
         // The value compared is the value kept, in one type: a conversion between them would order otherwise.
         let kinds = [other, *value].map(|x| body.types.kind(body.ty(x)));
         let one_type = kinds.iter().all(|k| *k == body.types.kind(body.ty(*place)));
-        if !body.same(other, *value) || !one_type || !is_quiet(body, other) {
+        if !same_value(body, other, *value) || !one_type || !is_apart(body, *place, other) {
             continue;
         }
         let symbols: Vec<SymbolId> = assigned.iter().map(|a| a.0).collect();
-        let clean = |x: TermId| is_quiet(body, x) && !symbols.iter().any(|&s| reads(body, x, s));
+        let clean = |x: TermId| is_apart(body, *place, x) && !symbols.iter().any(|&s| reads(body, x, s));
         if !assigned.iter().all(|a| clean(a.2)) || !clean(other) {
             continue;
         }

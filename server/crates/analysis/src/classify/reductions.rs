@@ -136,7 +136,8 @@ fn update(body: &Body, t: TermId) -> Option<Update> {
                 _ => return None,
             };
             fits(body, op, t, body.ty(place), body.ty(value))?;
-            let is_value = is_quiet(body, value) || only_steps(body, place, value);
+            let is_value =
+                is_quiet(body, value) || only_steps(body, place, value) || sets_apart(body, place, value);
             (is_place(body, place) && is_value && !mentions(body, value, place)).then_some(Update {
                 op,
                 place,
@@ -206,7 +207,7 @@ fn assignment(
                         stack.push((a[0], positive, depth + 1));
                         stack.push((a[1], !positive, depth + 1));
                     }
-                    _ if is_quiet(body, e) && !mentions(body, e, place) => {}
+                    _ if is_apart(body, place, e) && !mentions(body, e, place) => {}
                     _ => return None,
                 }
             }
@@ -315,8 +316,8 @@ fn comparison(
         return None;
     }
     // The same value on both sides, and compared in a type that has it and what is kept: another orders otherwise.
-    let is_same = body.same(value, other) || is_set_to(body, value, other, place);
-    if !is_same || !is_quiet(body, other) || mentions(body, other, place) {
+    let is_same = same_value(body, value, other) || is_set_to(body, value, other, place);
+    if !is_same || !is_apart(body, place, other) || mentions(body, other, place) {
         return None;
     }
     if !is_kept_exactly(body, body.ty(value), body.ty(place)) {
@@ -388,6 +389,64 @@ fn only_steps(body: &Body, place: TermId, value: TermId) -> bool {
             Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Comma => false,
             op => !op.is_write(),
         })
+}
+
+/// `s += (t = x, t < 0 ? -t : t)`: besides, variables get values that have nothing to do with the place.
+fn sets_apart(body: &Body, place: TermId, value: TermId) -> bool {
+    body.walk(value).all(|x| match body.op(x) {
+        Op::Comma => true,
+        Op::Assign => body
+            .args(x)
+            .first()
+            .and_then(|&p| body.as_symbol(p))
+            .is_some_and(|s| body.symbols[s].is_own_scalar() && !reads(body, place, s)),
+        Op::Call => body.callee(x).is_some_and(|f| is_pure_callee(body, f)),
+        Op::Reject(_) | Op::Launch | Op::Apply(_) => false,
+        op => !op.is_write(),
+    })
+}
+
+/// No side effects but such, and no calls that are not pure.
+pub(crate) fn is_apart(body: &Body, place: TermId, value: TermId) -> bool {
+    is_quiet(body, value) || sets_apart(body, place, value)
+}
+
+/// Whether two expressions have the same value, whatever variables they put it into on the way: `(t = x, f(t))` and `(u = x, f(u))`.
+pub(crate) fn same_value(body: &Body, a: TermId, b: TermId) -> bool {
+    let set = |t: TermId| match (body.op(t), body.args(t)) {
+        (Op::Comma, &[first, value]) => match (body.op(first), body.args(first)) {
+            (Op::Assign, &[to, e]) => {
+                let s = body.as_symbol(to).filter(|&s| body.symbols[s].is_own_scalar())?;
+                (!reads(body, e, s)).then_some((s, e, value))
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    if body.same(a, b) {
+        return true;
+    }
+    let (Some((s, e, x)), Some((t, f, y))) = (set(a), set(b)) else { return false };
+    let is_one_type = body.types.kind(body.symbols[s].ty) == body.types.kind(body.symbols[t].ty);
+    let (mut left, mut right) = (body.walk(x), body.walk(y));
+    is_one_type
+        && body.same(e, f)
+        && loop {
+            match (left.next(), right.next()) {
+                (None, None) => break true,
+                (Some(x), Some(y)) => {
+                    let alike = body.op(x) == body.op(y) && body.args(x).len() == body.args(y).len();
+                    let named = [body.as_symbol(x), body.as_symbol(y)];
+                    let stands = named == [Some(s), Some(t)];
+                    let other = alike && !named.contains(&Some(s)) && !named.contains(&Some(t));
+                    let is_one_type = body.types.kind(body.ty(x)) == body.types.kind(body.ty(y));
+                    if !(is_one_type && (stands || other)) {
+                        break false;
+                    }
+                }
+                _ => break false,
+            }
+        }
 }
 
 /// No side effects and no calls that are not pure.

@@ -447,6 +447,8 @@ pub enum NotCounted {
     BoundVaries,
     /// Step and comparison point in different directions, so it runs at most once or never ends.
     WrongWay,
+    /// It is counted, but what tells how often is not the host's to compute.
+    Rounds,
     /// Index of floating or pointer type.
     IndexType,
     /// The index's address is taken or it is not a local variable.

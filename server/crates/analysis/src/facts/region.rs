@@ -24,6 +24,8 @@ pub struct Region {
     pub tested: Vec<(LoopId, SymbolId)>,
     /// Nests before which it has to be tested that a part of a table's rows is there: its number among all of that table.
     pub asked: Vec<(LoopId, SymbolId, usize)>,
+    /// Pointers that show a structure whenever the statements run, or whenever a loop among them does.
+    pub shown: Vec<SymbolId>,
     /// Parts of arrays that are found where the statements begin, each with its name ([`crate::Param::End`]) and with how it is found.
     pub found: Vec<(FoundPart, FoundPart)>,
 }

@@ -135,6 +135,10 @@ pub(crate) fn expr_of(model: &Model<'_>, p: &Poly) -> Option<Expr> {
         for &v in m {
             match model.vars.kind(v) {
                 VarKind::Param(p) if model.vars.has_text(v) => factors.push(Expr::Param(*p)),
+                VarKind::Quotient => {
+                    let (of, by) = model.vars.numerator(v)?;
+                    factors.push(Expr::FloorDiv(Box::new(expr_of(model, of)?), *by));
+                }
                 VarKind::Product(fs) => {
                     for &f in fs {
                         match model.vars.kind(f) {

@@ -275,12 +275,18 @@ impl Builder<'_> {
         // All or nothing: first see that every known subscript splits into linear parts.
         let mut splits = Vec::new();
         for (p, &i) in values.iter().zip(members) {
-            splits.push(match p {
-                Some(p) => match self.parts(p, i, strides, &back) {
-                    Some(parts) => Some(parts),
-                    None => return,
-                },
-                None => None,
+            let Some(p) = p else {
+                splits.push(None);
+                continue;
+            };
+            let parts = self.parts(p, i, strides, &back);
+            // of a value that nobody knows nobody can be asked to keep it in its row
+            let is_unknown = p.vars().any(|v| *self.vars.kind(v) == VarKind::Fresh);
+            splits.push(match (parts, is_unknown) {
+                (Some(parts), true) => Some(parts).filter(|p| self.are_surely_rows(p, i, strides, &back)),
+                (Some(parts), false) => Some(parts),
+                (None, true) => None,
+                (None, false) => return,
             });
         }
         // as cells of a column's own rows, if all subscripts name these; else as any of the column
@@ -381,6 +387,24 @@ impl Builder<'_> {
             return Some((rows, Column::Divided(ends, cells?)));
         }
         Some((rows, Column::Plain(self.linear(&column)?)))
+    }
+
+    /// Whether a subscript's parts are rows and a column for sure.
+    fn are_surely_rows(
+        &mut self,
+        (rows, column): &(Vec<Poly>, Column),
+        access: usize,
+        strides: &Strides,
+        back: &dyn Fn(&Poly) -> Option<Poly>,
+    ) -> bool {
+        let Column::Plain(column) = column else { return false };
+        let lengths: Vec<Option<Poly>> =
+            (1..=strides.chain.len()).map(|k| self.row_length(strides, k, back)).collect();
+        let (known, domain) = (self.prover(), &self.accesses[access].domain);
+        rows.iter().skip(1).chain([column]).zip(lengths).all(|(part, length)| {
+            let below = length.and_then(|l| l.sub(part)?.add_constant(-1));
+            below.iter().chain([part]).filter(|p| known.non_negative(p, domain, &self.budget)).count() == 2
+        })
     }
 
     /// Asks that what stands between `least` and `most` lies in dimension `k`, and gives its length.
@@ -496,60 +520,6 @@ impl Builder<'_> {
         let shift = shifts.iter().find(|(x, _)| *x == v).map(|(_, k)| *k);
         let sum = shift.and_then(|k| body.walk(access).find(|&x| self.exceeds(x, v) == Some(k)));
         sum.or_else(|| body.walk(access).find(|&x| body.as_symbol(x) == Some(s)))
-    }
-
-    /// A row of constant length that subscripts leave for sure (`f = a[0]; f[i]` with large i) is no row: such objects
-    /// are taken as one line of cells, which is exact.
-    fn flatten_hopeless_rows(&mut self) {
-        let known = self.prover();
-        let hopeless = |m: &Self, a: &AffineAccess| {
-            a.fields.is_empty()
-                && a.subs.iter().zip(&a.lengths).skip(1).any(|(s, l)| {
-                    let (Some(v), Some(Length::Const(n))) = (&s.value, l) else { return false };
-                    let upper = v.scale(-1).and_then(|p| p.add_constant(*n as i128 - 1));
-                    [Some(v.clone()), upper].into_iter().flatten().any(|need| {
-                        let is_param = |v: Var| m.is_param(v);
-                        !known.non_negative(&need, &a.domain, &m.budget)
-                            && known
-                                .sufficient(&need, &a.domain, &is_param, &m.budget)
-                                .is_none_or(|ps| ps.iter().any(|p| p.as_constant().is_some_and(|c| c < 0)))
-                    })
-                })
-        };
-        let mut bases: Vec<SymbolId> =
-            self.accesses.iter().filter(|a| hopeless(self, a)).map(|a| a.base).collect();
-        bases.sort_unstable();
-        bases.dedup();
-        for base in bases {
-            let members: Vec<usize> =
-                (0..self.accesses.len()).filter(|&i| self.accesses[i].base == base).collect();
-            let mut lines = Vec::new();
-            for &i in &members {
-                let a = &self.accesses[i];
-                let mut sum = Some(Poly::default());
-                for (k, s) in a.subs.iter().enumerate() {
-                    let width: Option<i128> = a.lengths[k + 1..].iter().try_fold(1i128, |w, l| match l {
-                        Some(Length::Const(n)) => w.checked_mul(*n as i128),
-                        _ => None,
-                    });
-                    sum =
-                        sum.zip(s.value.as_ref().zip(width)).and_then(|(sum, (v, w))| sum.add(&v.scale(w)?));
-                }
-                if !a.fields.is_empty() || a.subs.is_empty() {
-                    sum = None;
-                }
-                lines.push(sum);
-            }
-            if lines.iter().any(Option::is_none) {
-                continue;
-            }
-            for (i, line) in members.into_iter().zip(lines) {
-                let term = self.accesses[i].subs[0].term;
-                self.accesses[i].subs = vec![Subscript { value: line, term }];
-                self.accesses[i].lengths = vec![None];
-                self.accesses[i].inner = Some(Vec::new());
-            }
-        }
     }
 }
 

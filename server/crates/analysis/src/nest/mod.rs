@@ -12,6 +12,7 @@ mod context;
 mod entry;
 mod exceptions;
 mod flatten;
+mod hopeless;
 mod inductions;
 mod lengths;
 mod loaded;

@@ -110,7 +110,15 @@ impl Builder<'_> {
         if pieces.len() < 2 {
             return Some(pieces.clone());
         }
-        let ends: Vec<&Poly> = pieces.iter().map(|(_, p)| p).filter(|p| self.is_known(p)).collect();
+        let mut ends: Vec<&Poly> = Vec::new();
+        for (_, p) in pieces.iter().filter(|(_, p)| self.is_known(p)) {
+            if !ends.contains(&p) {
+                ends.push(p);
+            }
+        }
+        if ends.len() > MAX_VALUE_PIECES {
+            return None;
+        }
         let (prover, dom) = (self.prover(), &self.dom);
         let holds = |least: &Poly, most: &Poly, when: &Domain| {
             let above = most.sub(least);

@@ -241,7 +241,7 @@ impl Nest<'_, '_> {
             };
             match maker.max_trips(at) {
                 Some(e) if self.is_own_expr(&e) => out.push(e),
-                _ => return fail(ObstacleKind::NotCounted(crate::NotCounted::Condition), l.term),
+                _ => return fail(ObstacleKind::NotCounted(crate::NotCounted::Rounds), l.term),
             }
         }
         Ok(out)

@@ -71,6 +71,8 @@ pub(super) struct Builder<'i, 'a> {
     pub(super) host: Namer,
     pub(super) prefix: String,
     pub(super) parents: Vec<Option<TermId>>,
+    /// Pointers that show a structure wherever what is planned runs.
+    pub(super) shown: Vec<SymbolId>,
     plan: Option<Plan<'a>>,
 }
 
@@ -85,6 +87,7 @@ impl<'i, 'a> Builder<'i, 'a> {
             host: Namer::default(),
             prefix: free_prefix(input.body, target),
             parents: input.body.parents(),
+            shown: Vec::new(),
             plan: None,
         }
     }

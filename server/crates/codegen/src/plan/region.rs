@@ -101,6 +101,7 @@ pub fn plan_region<'a>(
         return Err(Refusal { reasons: vec![reason] });
     };
     let mut b = Builder::new(input, first, Vec::new());
+    b.shown.clone_from(&region.shown);
     for (nest, id) in nests.iter().zip(&region.nests) {
         b.fits(region, nest, input.facts.loops[*id].term);
     }

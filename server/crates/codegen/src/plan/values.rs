@@ -175,6 +175,19 @@ impl<'a> Builder<'_, 'a> {
     /// Whether the host may load the place before the loop if the loop runs at all: the loop itself surely loads it,
     /// or surely looks into the structure it lies in.
     pub(super) fn may_load(&self, place: TermId) -> bool {
+        let is_shown = |t: TermId| match (self.body.op(t), self.body.args(t)) {
+            (Op::Member { arrow: true, .. }, &[p]) => {
+                self.body.as_symbol(p).is_some_and(|s| self.shown.contains(&s))
+            }
+            _ => false,
+        };
+        let members = |t: &TermId| match (self.body.op(*t), self.body.args(*t)) {
+            (Op::Member { arrow: false, .. }, &[of]) => Some(of),
+            _ => None,
+        };
+        if std::iter::successors(Some(place), members).any(is_shown) {
+            return true;
+        }
         self.is_in_what_is_read(place, &|t| self.in_first_header(t) || self.always_reached(t))
     }
 

@@ -76,7 +76,7 @@ pub(crate) fn access_words(kind: DependenceKind) -> (&'static str, &'static str)
 pub(crate) fn dependence(view: &FunctionView, d: &Dependence) -> String {
     let (first, second) = access_words(d.kind);
     let (source_line, sink_line) = (view.line(d.source), view.line(d.sink));
-    let name = view.object(&d.object);
+    let name = view.dependent(d);
     let mut label = format!("{} dependence on `{name}`", kind_name(d.kind));
     if let Some(Some(distance)) = d.distance.first() {
         label.push_str(&format!(", distance {distance}"));
@@ -213,7 +213,7 @@ fn has_parallel_around(view: &FunctionView, id: LoopId) -> bool {
 /// What would remove one of a loop's dependences: a sentence.
 pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> String {
     let all = &view.of(id).dependences;
-    let name = view.object(&first.object);
+    let name = view.dependent(first);
     // a scalar has no subscripts; the witness knows, and so does the access
     let scalar = view.body().as_symbol(first.source).is_some();
     let flow = (first.kind == DependenceKind::Flow).then_some(first);
@@ -238,12 +238,12 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
             Some(Some(distance)) if *distance > 1 => format!(
                 "This is a recurrence; only {distance} neighboring iterations are independent at a time. Compute `{}` from \
                  values that are there before the loop{}.",
-                view.object(&d.object),
+                view.dependent(d),
                 if has_parallel_around(view, id) { ", or offload another loop of the nest" } else { "" }
             ),
             _ => format!(
                 "This is a recurrence: compute `{}` from values that are there before the loop{}.",
-                view.object(&d.object),
+                view.dependent(d),
                 if has_parallel_around(view, id) { ", or offload another loop of the nest" } else { "" }
             ),
         },

@@ -168,7 +168,7 @@ pub(crate) fn sequential(view: &FunctionView, id: LoopId) -> String {
     let mut others: Vec<String> = Vec::new();
     // of the others those that were shown, too
     for d in l.dependences.iter().filter(|d| d.witness.is_some()) {
-        let name = format!("`{}`", view.object(&d.object));
+        let name = format!("`{}`", view.dependent(d));
         if d.object != first.object && !others.contains(&name) {
             others.push(name);
         }

@@ -46,7 +46,8 @@ impl Expander<'_> {
         for (&p, &a) in params.iter().zip(args) {
             let keeps = !changed.contains(&p) && !from.symbols[p].address_taken;
             // of a variable the conditions that the function asks say something, of one more copy they do not
-            let is_asked = place != CallSite::Header && !self.is_large && self.is_unknown(a) && uses(from, p) > 1;
+            let is_asked =
+                place != CallSite::Header && !self.is_large && self.is_unknown(a) && uses(from, p) > 1;
             if keeps && !is_asked && self.may_be_copied(a, still && always.contains(&p)) {
                 let ty = self.parameter_cast(a, p, frame)?;
                 frame.bound.insert(p, Bound::Argument(a, ty));

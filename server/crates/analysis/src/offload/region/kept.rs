@@ -155,7 +155,7 @@ impl<'a> Walk<'a> {
                 // an array that knows its lengths can be copied as a whole
                 (true, _) => match whole::extent(body, s, first.buffer.rank()) {
                     Some(all) => Some(all),
-                    None => return self.no_part_known(s, statements[0]),
+                    None => return self.no_part_known(s, statements),
                 },
                 (false, parts) => Some(together(parts, &mut new)),
             };
@@ -198,12 +198,24 @@ impl<'a> Walk<'a> {
     }
 
     /// Why it is not known which part of an array is used.
-    fn no_part_known<T>(&self, s: SymbolId, first: TermId) -> Found<T> {
+    fn no_part_known<T>(&self, s: SymbolId, statements: &[TermId]) -> Found<T> {
         let body = self.body;
         let mut told = None;
+        let field = |t: TermId| match body.op(t) {
+            Op::Member { field, .. } => Some(field.clone()),
+            _ => None,
+        };
+        // members of these names change, whatever they are members of
+        let set = |t: TermId| body.args(t).first().filter(|_| body.op(t).is_write()).and_then(|&p| field(p));
+        let set: Vec<_> = statements.iter().flat_map(|&t| body.walk(t)).filter_map(set).collect();
         let is_kept = |t: TermId| {
             let named = |x: TermId| body.as_symbol(x);
-            body.walk(t).filter_map(named).all(|n| !self.written.contains(&n) && !self.declared.contains(&n))
+            let is_set = |x: TermId| field(x).is_some_and(|f| set.contains(&f));
+            !body.walk(t).any(is_set)
+                && body
+                    .walk(t)
+                    .filter_map(named)
+                    .all(|n| !self.written.contains(&n) && !self.declared.contains(&n))
         };
         let mut look = |p: Param| {
             let Param::Term(t) = p else { return };
@@ -217,7 +229,7 @@ impl<'a> Walk<'a> {
         }
         match told {
             Some(number) => trouble(RegionTroubleKind::PartToldBy(s, number), number),
-            None => trouble(RegionTroubleKind::Part(s), first),
+            None => trouble(RegionTroubleKind::Part(s), statements[0]),
         }
     }
 

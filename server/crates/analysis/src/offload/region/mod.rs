@@ -10,6 +10,7 @@ mod cells;
 pub(crate) mod found;
 mod host;
 mod kept;
+pub(crate) mod numbers;
 mod rows;
 mod used;
 pub(crate) mod written;
@@ -124,8 +125,15 @@ pub(crate) fn region(
         sure: walk.sure,
         tested: walk.tested,
         asked: walk.asked,
+        shown: sorted(&given.written.shown),
         found,
     })
+}
+
+fn sorted(of: &FxHashSet<SymbolId>) -> Vec<SymbolId> {
+    let mut all: Vec<SymbolId> = of.iter().copied().collect();
+    all.sort_unstable();
+    all
 }
 
 /// The buffers that are memory reached by subscripts; a structure is passed by value.

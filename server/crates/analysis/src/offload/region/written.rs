@@ -21,13 +21,15 @@ pub struct Written {
     pub callers: FxHashMap<TermId, SymbolId>,
     /// What loops touch that stand for others, which is known of these.
     pub touched: FxHashMap<TermId, TouchedParts>,
+    /// Pointers that show a structure whenever the statements run, or whenever a loop among them does.
+    pub shown: FxHashSet<SymbolId>,
 }
 
 impl Written {
     /// The function as it is.
     pub fn of(body: &Body, statements: &[TermId]) -> Written {
-        let (callers, touched) = Default::default();
-        Written { body: body.clone(), statements: statements.to_vec(), callers, touched }
+        let (callers, touched, shown) = Default::default();
+        Written { body: body.clone(), statements: statements.to_vec(), callers, touched, shown }
     }
 }
 
@@ -61,7 +63,8 @@ pub(crate) fn without_calls(
     let body = writer.b.finish(e.body.root);
     let loops = statements.iter().flat_map(|&t| body.loops(t));
     let callers = loops.filter_map(|l| Some((l, e.caller_of(l)?))).collect();
-    Some(Written { body, statements: statements.to_vec(), callers, touched: FxHashMap::default() })
+    let (touched, shown) = Default::default();
+    Some(Written { body, statements: statements.to_vec(), callers, touched, shown })
 }
 
 /// The first call in the statements that keeps them from sharing data on the device, whatever their nests are: one that neither the

@@ -338,8 +338,14 @@ impl<'p> Givens<'p> {
             true => wish_of(&place, "result"),
             false => format!("at_{}", wish_of(&place, "value")),
         };
-        let late = path.is_some_and(|t| leads_through_memory(plan.body, t));
-        self.pointer(key, &wish, symbol.ty, (place, has_address || !is_result), [is_read, late])
+        let late = path.is_some_and(|t| leads_through_memory(plan.body, t)) || symbol.name.contains("->");
+        // it is only compared
+        if !is_result && !self.is_csharp() && self.body().types.is_arithmetic(symbol.ty) {
+            let of = [self.c.type_name(symbol.ty), self.cpp.type_name(symbol.ty)];
+            let ty = of.map(|t| format!("const {}*", t.trim_start_matches("const ")));
+            return self.add(key, &wish, [&ty[0], &ty[1]], format!("&{place}"), late);
+        }
+        self.result(key, &wish, symbol.ty, (place, has_address || !is_result), [is_read, late], "")
     }
 
     /// Memory for results, which the caller has.
@@ -386,18 +392,7 @@ impl<'p> Givens<'p> {
         };
         let late = leads_through_memory(plan.body, r.place);
         let has_address = !is_bit_field(plan.body, r.place) && !self.is_csharp();
-        self.pointer(Key::Cell(k), &wish, r.ty, (place, has_address), [true, late])
-    }
-
-    fn pointer(
-        &mut self,
-        key: Key,
-        wish: &str,
-        ty: TypeId,
-        (place, has_address): (String, bool),
-        [is_read, late]: [bool; 2],
-    ) -> String {
-        self.result(key, wish, ty, (place, has_address), [is_read, late], "")
+        self.result(Key::Cell(k), &wish, r.ty, (place, has_address), [true, late], "")
     }
 
     /// By how many elements a pointer has moved.
@@ -499,6 +494,9 @@ impl<'p> Givens<'p> {
         match symbol.storage {
             // a variable that is read has been set
             _ if self.is_csharp() => false,
+            // a member that is given as a variable
+            _ if symbol.name.contains("->") => true,
+            Storage::Local if symbol.name.contains('.') => false,
             Storage::Param(_)
             | Storage::Global { .. }
             | Storage::StaticLocal { .. }
