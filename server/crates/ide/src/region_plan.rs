@@ -134,15 +134,20 @@ impl Asked<'_> {
             true => None,
             false => Some(self.rounds_or_not(view, written, own, is_new, then)),
         };
-        match plain {
-            Some(Ok(made)) => Ok(made),
-            _ if self.gives_up() => Err(Some(NoKernel::TooLong)),
-            plain => {
-                let made = self.with_view(view, &numbers, |view| {
-                    let own = self.nests(view, &numbers.statements);
-                    self.rounds_or_not(view, &numbers, own, true, then)
-                });
-                made.map_err(|why| plain.and_then(Result::err).unwrap_or(why))
+        if matches!(plain, Some(Ok(_))) || self.gives_up() {
+            return plain.unwrap_or(Err(Some(NoKernel::TooLong)));
+        }
+        let made = self.with_view(view, &numbers, |view| {
+            let own = self.nests(view, &numbers.statements);
+            self.rounds_or_not(view, &numbers, own, true, then)
+        });
+        match (made, plain) {
+            (Ok(made), _) => Ok(made),
+            (Err(_), Some(plain)) => plain,
+            // kernels may do with the structure itself
+            (Err(why), None) => {
+                let own = self.nests(view, &written.statements);
+                self.rounds_or_not(view, written, own, is_new, then).map_err(|_| why)
             }
         }
     }
