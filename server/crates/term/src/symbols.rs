@@ -108,4 +108,12 @@ impl Symbol {
     pub fn is_own_scalar(&self) -> bool {
         self.storage.is_of_call() && !self.address_taken
     }
+    /// Whether it stands for a member behind a pointer, whose text is its name: `m->n`.
+    pub fn is_member_behind_pointer(&self) -> bool {
+        self.name.contains("->")
+    }
+    /// Whether it stands for a member of a variable, whose text is its name: `m.n`, `a.Length`.
+    pub fn is_member_of_variable(&self) -> bool {
+        self.name.contains('.') && !self.is_member_behind_pointer()
+    }
 }

@@ -7,7 +7,7 @@
 use rustc_hash::FxHashSet;
 use term::{BinOp, Body, Op, SymbolId, TermId};
 
-use crate::classify::reductions::{is_apart, is_quiet, reads, same_value};
+use crate::classify::reductions::{is_quiet, reads, same_value};
 use crate::flow::terms::statements;
 use crate::ReductionOp;
 
@@ -111,12 +111,14 @@ fn with_key(body: &Body, t: TermId) -> Option<Extreme> {
         // The value compared is the value kept, in one type: a conversion between them would order otherwise.
         let kinds = [other, *value].map(|x| body.types.kind(body.ty(x)));
         let one_type = kinds.iter().all(|k| *k == body.types.kind(body.ty(*place)));
-        if !same_value(body, other, *value) || !one_type || !is_apart(body, *place, other) {
+        if !same_value(body, other, *value) || !one_type {
             continue;
         }
         let symbols: Vec<SymbolId> = assigned.iter().map(|a| a.0).collect();
-        let clean = |x: TermId| is_apart(body, *place, x) && !symbols.iter().any(|&s| reads(body, x, s));
-        if !assigned.iter().all(|a| clean(a.2)) || !clean(other) {
+        let apart = |x: TermId| !symbols.iter().any(|&s| reads(body, x, s));
+        // what is kept beside the extreme only computes
+        let clean = |a: &Assigned| apart(a.2) && (a.0 == *key || is_quiet(body, a.2));
+        if !assigned.iter().all(clean) || !apart(other) {
             continue;
         }
         let mut companions: Vec<SymbolId> = symbols.into_iter().filter(|s| s != key).collect();

@@ -316,7 +316,8 @@ fn comparison(
         return None;
     }
     // The same value on both sides, and compared in a type that has it and what is kept: another orders otherwise.
-    let is_same = same_value(body, value, other) || is_set_to(body, value, other, place);
+    let is_same = is_apart(body, place, value) && same_value(body, value, other);
+    let is_same = is_same || is_set_to(body, value, other, place);
     if !is_same || !is_apart(body, place, other) || mentions(body, other, place) {
         return None;
     }
@@ -407,46 +408,49 @@ fn sets_apart(body: &Body, place: TermId, value: TermId) -> bool {
 }
 
 /// No side effects but such, and no calls that are not pure.
-pub(crate) fn is_apart(body: &Body, place: TermId, value: TermId) -> bool {
+fn is_apart(body: &Body, place: TermId, value: TermId) -> bool {
     is_quiet(body, value) || sets_apart(body, place, value)
 }
 
-/// Whether two expressions have the same value, whatever variables they put it into on the way: `(t = x, f(t))` and `(u = x, f(u))`.
+/// Whether two expressions have the same value, one evaluated behind the other, whatever variables they put it into on the way:
+/// `(t = x, f(t))` and `(u = x, f(u))`. (`(t = t + 1, t)` has another value the second time.)
 pub(crate) fn same_value(body: &Body, a: TermId, b: TermId) -> bool {
-    let set = |t: TermId| match (body.op(t), body.args(t)) {
-        (Op::Comma, &[first, value]) => match (body.op(first), body.args(first)) {
-            (Op::Assign, &[to, e]) => {
-                let s = body.as_symbol(to).filter(|&s| body.symbols[s].is_own_scalar())?;
-                (!reads(body, e, s)).then_some((s, e, value))
-            }
-            _ => None,
-        },
-        _ => None,
-    };
-    if body.same(a, b) {
-        return true;
+    if is_quiet(body, a) {
+        return body.same(a, b);
     }
-    let (Some((s, e, x)), Some((t, f, y))) = (set(a), set(b)) else { return false };
-    let is_one_type = body.types.kind(body.symbols[s].ty) == body.types.kind(body.symbols[t].ty);
+    let (Some((s, e, x)), Some((t, f, y))) = (through_variable(body, a), through_variable(body, b)) else {
+        return false;
+    };
+    let kind = |s: SymbolId| body.types.kind(body.symbols[s].ty);
+    kind(s) == kind(t) && body.same(e, f) && same_but_for(body, (x, s), (y, t))
+}
+
+/// `(t = e, f(t))` taken apart, where `e` and `f` only compute and `e` does not look at `t`.
+fn through_variable(body: &Body, value: TermId) -> Option<(SymbolId, TermId, TermId)> {
+    let (Op::Comma, &[set, rest]) = (body.op(value), body.args(value)) else { return None };
+    let (Op::Assign, &[to, e]) = (body.op(set), body.args(set)) else { return None };
+    let s = body.as_symbol(to).filter(|&s| body.symbols[s].is_own_scalar())?;
+    (is_quiet(body, e) && is_quiet(body, rest) && !reads(body, e, s)).then_some((s, e, rest))
+}
+
+/// Whether two terms are the same but for a variable that stands for another.
+fn same_but_for(body: &Body, (x, s): (TermId, SymbolId), (y, t): (TermId, SymbolId)) -> bool {
     let (mut left, mut right) = (body.walk(x), body.walk(y));
-    is_one_type
-        && body.same(e, f)
-        && loop {
-            match (left.next(), right.next()) {
-                (None, None) => break true,
-                (Some(x), Some(y)) => {
-                    let alike = body.op(x) == body.op(y) && body.args(x).len() == body.args(y).len();
-                    let named = [body.as_symbol(x), body.as_symbol(y)];
-                    let stands = named == [Some(s), Some(t)];
-                    let other = alike && !named.contains(&Some(s)) && !named.contains(&Some(t));
-                    let is_one_type = body.types.kind(body.ty(x)) == body.types.kind(body.ty(y));
-                    if !(is_one_type && (stands || other)) {
-                        break false;
-                    }
-                }
-                _ => break false,
-            }
+    loop {
+        let (x, y) = match (left.next(), right.next()) {
+            (None, None) => return true,
+            (Some(x), Some(y)) => (x, y),
+            _ => return false,
+        };
+        let named = [body.as_symbol(x), body.as_symbol(y)];
+        let alike = body.op(x) == body.op(y) && body.args(x).len() == body.args(y).len();
+        let same = alike && !named.contains(&Some(s)) && !named.contains(&Some(t));
+        if body.types.kind(body.ty(x)) != body.types.kind(body.ty(y))
+            || !(same || named == [Some(s), Some(t)])
+        {
+            return false;
         }
+    }
 }
 
 /// No side effects and no calls that are not pure.

@@ -128,14 +128,29 @@ impl Builder<'_> {
             if self.idle || !self.vars.is_between(p, &dom) {
                 return None;
             }
-            if from.min() < to.min() {
-                self.oblige(Need::NoWrap(at), p.add_constant(-to.min())?, dom.clone());
-            }
-            if from.max() > to.max() {
-                self.oblige(Need::NoWrap(at), p.scale(-1)?.add_constant(to.max())?, dom);
-            }
+            let (above, below) = (p.add_constant(-to.min())?, p.scale(-1)?.add_constant(to.max())?);
+            let needed = [(above, from.min() < to.min()), (below, from.max() > to.max())];
+            self.stays_in_type(p, needed, dom, at)?;
         }
         Some(v)
+    }
+
+    /// Asks for what keeps a value in its type, save where it rests on what nobody knows and the host cannot test it: then the value
+    /// is not known.
+    fn stays_in_type(
+        &mut self,
+        value: &Poly,
+        needed: [(Poly, bool); 2],
+        domain: Domain,
+        at: TermId,
+    ) -> Option<()> {
+        let is_fresh = value.vars().any(|x| *self.vars.kind(x) == VarKind::Fresh);
+        let needed: Vec<Poly> = needed.into_iter().filter_map(|(p, asks)| asks.then_some(p)).collect();
+        if is_fresh && !needed.iter().all(|p| self.can_be_tested(p, &domain)) {
+            return None;
+        }
+        needed.into_iter().for_each(|p| self.oblige(Need::NoWrap(at), p, domain.clone()));
+        Some(())
     }
 
     /// The value of an operation in `kind`, obliged to be the mathematical one where overflow has a meaning.
@@ -160,14 +175,7 @@ impl Builder<'_> {
             if mixes(p, kind) && !(self.is_non_negative(&above, &dom) && self.is_non_negative(&below, &dom)) {
                 return None;
             }
-            // what nobody knows would else be a value that nobody can test
-            if p.vars().any(|x| *self.vars.kind(x) == VarKind::Fresh)
-                && !(self.can_be_tested(&above, &dom) && self.can_be_tested(&below, &dom))
-            {
-                return None;
-            }
-            self.oblige(Need::NoWrap(at), above, dom.clone());
-            self.oblige(Need::NoWrap(at), below, dom);
+            self.stays_in_type(p, [(above, true), (below, true)], dom, at)?;
         }
         Some(v)
     }

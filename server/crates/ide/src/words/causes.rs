@@ -209,7 +209,7 @@ pub(super) fn not_counted(why: NotCounted, line: u32, keyword: &str) -> Obstacle
         ),
         NotCounted::Rounds => (
             format!("how many rounds the `{keyword}` loop on line {line} makes cannot be computed before it from variables of the function"),
-            "Set variables to where it begins and ends before the loop, and use these in its header.",
+            "",
         ),
         NotCounted::IndexType => (
             format!("the index of the `for` on line {line} is not an integer"),

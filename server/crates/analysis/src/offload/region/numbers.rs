@@ -56,8 +56,9 @@ pub(crate) fn with_numbers(written: &Written, program: &Program) -> Option<(Writ
     };
     let shown = around.shown();
     let may_be_given = |p: &HeldNumber| {
-        let pointer = body.symbols[p.base].storage;
-        !p.is_behind_pointer || shown.contains(&p.base) && around.writes_no_named_array(pointer)
+        let is_param = matches!(body.symbols[p.base].storage, Storage::Param(_));
+        let is_given = is_param && effects.is_single_valued(p.base);
+        !p.is_behind_pointer || shown.contains(&p.base) && around.writes_nothing_named(is_given)
     };
     let all = all.into_iter();
     let kept: Vec<HeldNumber> =
@@ -213,13 +214,14 @@ impl Around<'_> {
         !self.statements.iter().any(|&t| body.walk(t).any(writes))
     }
 
-    /// Whether no variable that is an array is written, unless the pointer cannot show it: of such a one nothing is tested.
-    fn writes_no_named_array(&self, pointer: Storage) -> bool {
+    /// Whether nothing is written by name that the pointer may show a part of: of variables nothing is tested. `is_given`: it is a
+    /// parameter that keeps its value, and so shows nothing of the function's own.
+    fn writes_nothing_named(&self, is_given: bool) -> bool {
         let body = self.body;
-        let is_param = matches!(pointer, Storage::Param(_));
         self.statements.iter().flat_map(|&t| body.walk(t)).filter(|&t| body.op(t).is_write()).all(|t| {
-            let part = body.args(t).first().and_then(|&p| owner(body, p)).filter(|o| o.1);
-            part.is_none_or(|(s, _)| is_param && body.symbols[s].storage.is_of_call())
+            let Some((s, part)) = body.args(t).first().and_then(|&p| owner(body, p)) else { return true };
+            let symbol = &body.symbols[s];
+            is_given && symbol.storage.is_of_call() || !part && symbol.is_own_scalar()
         })
     }
 

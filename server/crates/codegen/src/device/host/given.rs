@@ -338,7 +338,8 @@ impl<'p> Givens<'p> {
             true => wish_of(&place, "result"),
             false => format!("at_{}", wish_of(&place, "value")),
         };
-        let late = path.is_some_and(|t| leads_through_memory(plan.body, t)) || symbol.name.contains("->");
+        let late =
+            path.is_some_and(|t| leads_through_memory(plan.body, t)) || symbol.is_member_behind_pointer();
         // it is only compared
         if !is_result && !self.is_csharp() && self.body().types.is_arithmetic(symbol.ty) {
             let of = [self.c.type_name(symbol.ty), self.cpp.type_name(symbol.ty)];
@@ -494,9 +495,8 @@ impl<'p> Givens<'p> {
         match symbol.storage {
             // a variable that is read has been set
             _ if self.is_csharp() => false,
-            // a member that is given as a variable
-            _ if symbol.name.contains("->") => true,
-            Storage::Local if symbol.name.contains('.') => false,
+            _ if symbol.is_member_behind_pointer() => true,
+            Storage::Local if symbol.is_member_of_variable() => false,
             Storage::Param(_)
             | Storage::Global { .. }
             | Storage::StaticLocal { .. }
