@@ -110,6 +110,15 @@ pub(crate) fn of_loop(body: &Body, t: TermId, depth: u32, control: Result<Contro
     }
 }
 
+/// What the loop leaves beside its memory that the program looks at, and how it needs the host to round.
+fn look_around(cx: &Context<'_>, t: TermId, facts: &mut LoopFacts) {
+    use crate::calls::watched::{rounding, watched};
+    facts.obstacles.extend(watched(cx.body, cx.program, cx.concern(), &cx.parents, t));
+    if let Some(kind) = rounding(cx.body, cx.program, cx.concern(), t) {
+        facts.note(kind, MetBy::RunTimeCheck, None);
+    }
+}
+
 /// What must hold for a model to be the program and its objects to be apart, with how it is met, and what stands in the
 /// way. `like`: the facts of the model's root. Afterwards the model's context holds what is tested.
 pub(crate) fn assumptions(
@@ -121,6 +130,7 @@ pub(crate) fn assumptions(
     let mut facts = like.clone();
     facts.conditions.clear();
     facts.obstacles.clear();
+    look_around(cx, like.term, &mut facts);
     meet_obligations(reading, &mut facts);
     alias_conditions(cx, &reading.model, accesses, &mut facts);
     (facts.conditions, facts.obstacles)
@@ -163,7 +173,7 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     let mut facts = LoopFacts { parent, ..of_loop(body, t, depth, cx.control(at).clone()) };
     // What is inside and cannot be seen through stops everything.
     blockers(body, cx.program, t, &mut facts.obstacles);
-    facts.obstacles.extend(crate::calls::watched::watched(body, cx.program, cx.concern(), &cx.parents, t));
+    look_around(cx, t, &mut facts);
     let control = match cx.control(at) {
         Ok(c) => c.clone(),
         Err(o) => {

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use analysis::{analyze, FilePart, Linkage, ObstacleKind, OtherFile, OtherFiles, Program, Unlinked, Verdict};
+use analysis::{
+    analyze, ConditionKind, FilePart, Linkage, LoopId, ObstacleKind, OtherFile, OtherFiles, Program,
+    Unlinked, Verdict,
+};
 use base::Budget;
 use front::{Item, ItemKind, Unit};
 
@@ -201,4 +204,43 @@ fn a_file_that_looks_at_errno_is_minded() {
     assert_eq!(verdicts(own, &[]), "independent");
     assert_eq!(verdicts(own, &[("b.c", looks)]), "independent");
     assert_eq!(verdicts(own, &[("b.c", looks), ("c.c", main)]), "unknown !Watched");
+}
+
+/// A function that sets the rounding mode leaves others what they are, where the host is asked how it rounds; its own loops are not
+/// a device's, whatever map of threads is found for them.
+#[test]
+fn a_rounding_mode_set_elsewhere_is_asked_for() {
+    let sets = "#include <fenv.h>
+        void up(void) { fesetround(FE_UPWARD); }";
+    let own = "void g(int n, double *restrict a) { for (int i = 0; i < n; i++) a[i] = a[i] / 3; }
+        void h(int n, int *restrict a) { for (int i = 0; i < n; i++) a[i] = a[i] / 3; }";
+    let asked = |text: &str, files: &[(&str, &str)]| {
+        let unit = unit(text);
+        let program = Program::among(&Program::default(), parts(&unit), &others(files));
+        let rounds = |f: &analysis::Facts| {
+            f.loops
+                .iter()
+                .map(|l| l.conditions.iter().any(|c| c.kind == ConditionKind::RoundsToNearest))
+                .collect()
+        };
+        let of =
+            |i: &front::Item| rounds(&analyze(&i.body, &program, analysis::SAVE, &Budget::new(u64::MAX)));
+        unit.items.iter().flat_map(|i| -> Vec<bool> { of(i) }).collect::<Vec<bool>>()
+    };
+    assert_eq!(verdicts(own, &[("b.c", sets)]), "independent; independent");
+    assert_eq!(asked(own, &[]), [false, false]);
+    assert_eq!(asked(own, &[("b.c", sets)]), [true, false]);
+    let here = "#include <fenv.h>
+        void g(int n, double *restrict a) {
+            fesetround(FE_UPWARD);
+            for (int i = 0; i < n; i++) a[i] = a[i] / 3;
+        }";
+    assert_eq!(verdicts(here, &[]), "unknown !Watched");
+    let unit = unit(here);
+    let program = Program::of(unit.items.iter().map(|i| &i.body));
+    let body = &unit.items.iter().rfind(|i| &*i.name == "g").expect("a function").body;
+    let budget = Budget::new(u64::MAX);
+    let facts = analyze(body, &program, analysis::SAVE, &budget);
+    let found = analysis::thread_map(body, &program, &facts, LoopId(0), &budget);
+    assert!(matches!(&found, Err(why) if why.iter().any(|o| matches!(o.kind, ObstacleKind::Watched(_)))));
 }

@@ -280,6 +280,8 @@ fn by_a_thread(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
         c.met_by != analysis::MetBy::Proof
             && match &c.kind {
                 analysis::ConditionKind::Reassociate(..) => false,
+                // a device has no mode
+                analysis::ConditionKind::RoundsToNearest => false,
                 // what is only read may be read from anywhere
                 analysis::ConditionKind::InRow { access, .. } => is_written_in(view.body(), l.term, *access),
                 // a block has threads

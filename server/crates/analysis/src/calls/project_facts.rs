@@ -217,6 +217,7 @@ fn condition_kind(e: &Expanded, k: &mut ConditionKind) {
         ConditionKind::InRange { .. }
         | ConditionKind::Size { .. }
         | ConditionKind::Pure(_)
+        | ConditionKind::RoundsToNearest
         | ConditionKind::Reassociate(..) => {}
     }
 }

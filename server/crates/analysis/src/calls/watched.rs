@@ -3,7 +3,8 @@
 //!
 //! Mathematical functions may set `errno` and every floating operation may raise a flag; on a device neither happens, and
 //! on several threads each has its own. Mostly nobody looks. Where the text does look after the loop (in its function, or
-//! in one of this program that calls it, directly or not), the loop is not understood as a parallel one. A kill is an
+//! in one of this program that calls it, directly or not), the loop is not understood as a parallel one. A rounding mode that its
+//! own function sets is not the device's, either; one that others may have set is tested at run time. A kill is an
 //! assignment to `errno` (or a call of `feclearexcept`) that surely comes before the look. Absent: looks in other files.
 
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use rustc_hash::FxHashSet;
 use term::{Body, Op, TermId};
 
 use crate::calls::mentions::{called_name, fate, looks, Fate, Look, What, ROUNDING};
-use crate::{Obstacle, ObstacleKind, Program, Watched};
+use crate::{ConditionKind, Obstacle, ObstacleKind, Program, Watched};
 
 /// Functions of `<math.h>` for which no errors are defined (C11 7.12): they leave `errno` alone.
 const QUIET: [&str; 16] = [
@@ -52,9 +53,19 @@ const SETTING: [&str; 12] = [
 /// What is looked at, or changed, anywhere that a body's loops have to do with: asked once a body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Concern {
-    rounds: bool,
+    rounds: Rounds,
     errno: bool,
     exceptions: bool,
+}
+
+/// Where the program says that numbers may not be rounded to nearest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Rounds {
+    Nowhere,
+    /// In other functions, before this one is called or in what it calls.
+    Elsewhere,
+    /// In the function's own text.
+    Here,
 }
 
 impl Concern {
@@ -64,15 +75,25 @@ impl Concern {
             let look = Look { what, through: &watch.lookers[k] };
             body.walk(body.root).any(|x| looks(body, x, look))
         };
-        let rounds = watch.rounds
-            || body.said.floating_environment
+        let is_here = body.said.floating_environment
             || body.walk(body.root).any(|x| called_name(body, x).is_some_and(|n| ROUNDING.contains(&n)));
+        let rounds = match (is_here, watch.rounds) {
+            (true, _) => Rounds::Here,
+            (false, true) => Rounds::Elsewhere,
+            (false, false) => Rounds::Nowhere,
+        };
         Concern {
             rounds,
             errno: watch.looks[0] || own(0, What::Errno),
             exceptions: watch.looks[1] || own(1, What::Exceptions),
         }
     }
+}
+
+/// What the loop needs of the rounding mode that others may have set.
+pub(crate) fn rounding(body: &Body, program: &Program, concern: Concern, t: TermId) -> Option<ConditionKind> {
+    let computes = concern.rounds == Rounds::Elsewhere && body.walk(t).any(|x| uses_floats(body, program, x));
+    computes.then_some(ConditionKind::RoundsToNearest)
 }
 
 /// What the loop changes that is looked at.
@@ -92,6 +113,7 @@ pub(crate) fn watched(
         Look { what, through }
     };
     let Concern { rounds, errno: looks_errno, exceptions: looks_flags } = concern;
+    let rounds = rounds == Rounds::Here;
     if !rounds && !looks_errno && !looks_flags {
         return None;
     }

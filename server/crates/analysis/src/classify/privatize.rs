@@ -10,7 +10,7 @@
 
 use base::Budget;
 use poly::{Flow, Map, MapSpace, Row, Space};
-use term::{Body, Storage, SymbolId, TypeKind};
+use term::{Body, Len, Storage, SymbolId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
 use crate::classify::cells::Cells;
@@ -290,6 +290,19 @@ impl<'m, 'a> AccessRelations<'m, 'a> {
         Some(all)
     }
 
+    /// How many elements there are where an access names those of a variable that is an array, and nothing lies around it: outside of
+    /// it the program has no meaning (C11 6.5.6p8).
+    fn length_of_object(&self, a: &AffineAccess) -> Option<u64> {
+        let body = self.model.body;
+        let is_plain = a.fields.is_empty() && a.subs.len() == 1 && !body.semantics.checked_bounds;
+        // of rows that are read as one the subscript is another
+        let is_row = |of| matches!(body.types.kind(of), TypeKind::Array { .. });
+        match body.types.kind(body.symbols[a.base].ty) {
+            TypeKind::Array { len: Len::Const(n), of } if is_plain && !is_row(*of) => Some(*n),
+            _ => None,
+        }
+    }
+
     /// What holds of the `k`-th subscript of a cell of the array that the access touches: it is dimension `out`.
     #[allow(clippy::too_many_arguments)]
     fn subscript(
@@ -306,6 +319,10 @@ impl<'m, 'a> AccessRelations<'m, 'a> {
             let row = self.row(v, dims, exists)?;
             let old = row.dims.get(out).copied().unwrap_or(0);
             rows.push(poly::Constraint::eq(row.dim(out, old - 1)));
+            if let Some(n) = self.length_of_object(a).filter(|_| cells.rank(array) == 1) {
+                rows.push(poly::Constraint::ge(Row::constant(0).dim(out, 1)));
+                rows.push(poly::Constraint::ge(Row::constant(i128::from(n) - 1).dim(out, -1)));
+            }
             return Some(());
         }
         // Any cell: outside of the array's length the program has no meaning (C11 6.5.6p8). What takes a shorter way takes

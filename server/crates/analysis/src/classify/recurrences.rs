@@ -286,7 +286,10 @@ fn arrays_by_subscript(body: &Body, inner: TermId) -> FxHashMap<SymbolId, Symbol
         let mut named: Vec<SymbolId> = Vec::new();
         for x in body.walk(place).filter(|&x| *body.op(x) == Op::Index) {
             let sub = body.args(x).get(1);
-            named.extend(sub.into_iter().flat_map(|&s| body.walk(s)).filter_map(|x| body.as_symbol(x)));
+            let all: Vec<SymbolId> =
+                sub.into_iter().flat_map(|&s| body.walk(s)).filter_map(|x| body.as_symbol(x)).collect();
+            // in `b[i + k]` the variable counts something else than what is filled
+            named.extend(all.iter().copied().filter(|&s| all.iter().all(|&other| other == s)));
         }
         named.sort_unstable();
         named.dedup();

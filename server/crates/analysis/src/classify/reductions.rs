@@ -338,7 +338,8 @@ fn is_set_to(body: &Body, value: TermId, other: TermId, place: TermId) -> bool {
     }
 }
 
-/// Whether a place of type `to` holds every value of type `from`, and the two compare as the numbers that they are.
+/// Whether a place of type `to` holds every value of type `from`, and the two compare as the numbers that they are. Of floating numbers
+/// it may be rounded: what is rounded keeps its order, so that the extreme of all is the extreme of all that are rounded.
 fn is_kept_exactly(body: &Body, from: TypeId, to: TypeId) -> bool {
     match (body.types.kind(from), body.types.kind(to)) {
         (a, b) if a == b => true,
@@ -347,7 +348,7 @@ fn is_kept_exactly(body: &Body, from: TypeId, to: TypeId) -> bool {
                 |outer: IntKind, inner: IntKind| outer.min() <= inner.min() && inner.max() <= outer.max();
             holds(*to, *from) && holds(from.common(*to), *to)
         }
-        (TypeKind::Float(FloatKind::F32), TypeKind::Float(FloatKind::F64)) => true,
+        (TypeKind::Float(from), TypeKind::Float(to)) => *from != FloatKind::Long && *to != FloatKind::Long,
         _ => false,
     }
 }

@@ -94,6 +94,9 @@ pub enum ConditionKind {
     NonZero(TermId),
     /// The result of a checked operation is one of its type: else it would throw.
     NoOverflow(TermId),
+    /// Floating numbers are rounded to nearest, and small ones are not taken for zero, as on a device (IEEE 754-2019, 4.3.1): another
+    /// function of the program changes that.
+    RoundsToNearest,
 }
 
 impl LoopFacts {

@@ -555,20 +555,3 @@ pub(crate) fn trips(c: &Control, lower: &Poly, bound: &Poly) -> Option<Poly> {
         Step::Term { .. } => None,
     }
 }
-
-/// Variables other than the index that every iteration of the loop moves by a constant, with the last place that does.
-pub(crate) fn induction_updates(
-    body: &Body,
-    loop_term: TermId,
-    index: Option<SymbolId>,
-) -> Vec<(SymbolId, i128, TermId)> {
-    let mut out: Vec<(SymbolId, i128, TermId)> = moves(body, loop_term)
-        .into_iter()
-        .filter_map(|(s, total)| match total.change {
-            Change::Const(k) if k != 0 && Some(s) != index => Some((s, k, total.term)),
-            _ => None,
-        })
-        .collect();
-    out.sort_unstable();
-    out
-}

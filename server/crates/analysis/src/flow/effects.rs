@@ -274,7 +274,7 @@ impl<'a> Effects<'a> {
         match self.body.op(p) {
             Op::Assign => {
                 let is_statement = self.parent(p).is_some_and(|q| *self.body.op(q) == Op::List);
-                is_first && (is_statement || self.is_used_at_once(p))
+                is_first && (is_statement || self.is_used_at_once(p) || self.stays_or_ends(p))
             }
             Op::If | Op::Select => is_first,
             Op::Unary(UnOp::Not) | Op::Return => true,

@@ -63,6 +63,10 @@ pub(super) struct Builder<'a> {
     pub(super) budget: Budget,
     /// See [`Reading`].
     pub(super) obligations: Vec<Obligation>,
+    /// Inner loops that are obliged to run as often as their bounds say, and how often that is.
+    pub(super) obliged_trips: FxHashMap<TermId, Poly>,
+    /// What loops inside the root move by amounts that are not the same in all its iterations.
+    pub(super) unfollowed: FxHashSet<SymbolId>,
     pub(super) obstacles: Vec<Obstacle>,
     pub(super) exceptions: Vec<(ConditionKind, MetBy)>,
 
@@ -184,6 +188,8 @@ impl<'a> Builder<'a> {
             inductions: Vec::new(),
             budget: budget.clone(),
             obligations: Vec::new(),
+            obliged_trips: FxHashMap::default(),
+            unfollowed: FxHashSet::default(),
             obstacles: Vec::new(),
             exceptions: Vec::new(),
             env: FxHashMap::default(),

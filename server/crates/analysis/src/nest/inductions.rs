@@ -18,7 +18,7 @@ use crate::nest::pieces::Pieces;
 use crate::nest::Need;
 use crate::{Control, Step};
 
-/// What stands inside the root, found when it is first asked for: each variable would walk over the loop again.
+/// What stands inside a loop, found when it is first asked for: each variable would walk over the loop again.
 struct Inner {
     body: TermId,
     /// How inner loops count.
@@ -49,7 +49,10 @@ impl Builder<'_> {
                 _ => None,
             };
             let nested = total.parts.iter().any(|p| !p.loops.is_empty());
-            let amount = self.amount(&total, &mut inner);
+            let amount = self.amount(&total, self.root, &mut inner);
+            if nested && amount.is_none() {
+                self.unfollowed.insert(s);
+            }
             let constant =
                 constant.or_else(|| amount.as_ref().and_then(Poly::as_constant)).filter(|&k| k != 0);
             let exact = match (constant, &amount, &iteration) {
@@ -100,9 +103,35 @@ impl Builder<'_> {
         self.pointers.insert(s, Some(loc));
     }
 
-    /// What one iteration adds, if that is the same in all of them: the sum of its parts, each times the trip counts of
+    /// What each iteration of a loop inside the root adds to a variable, where that is the same in all of them and in all iterations
+    /// of the root.
+    pub(super) fn amounts_of_inner(&mut self, t: TermId, index: SymbolId) -> Vec<(SymbolId, Poly, TermId)> {
+        let mut all: Vec<(SymbolId, Total)> = counted_loop::moves(self.body, t).into_iter().collect();
+        all.sort_by_key(|m| m.0);
+        let mut inner = None;
+        let mut out = Vec::new();
+        for (s, total) in all {
+            if s == index || !self.body.symbols[s].is_own_scalar() {
+                continue;
+            }
+            let by = match total.change {
+                Change::Const(k) => Some(Poly::constant(k)),
+                // loops in it, each of which adds the same whenever it runs
+                Change::Sum if self.unfollowed.contains(&s) => None,
+                Change::Sum => {
+                    let new = || Inner { body: t, controls: FxHashMap::default(), terms: None };
+                    self.amount(&total, t, inner.get_or_insert_with(new))
+                }
+                Change::Term(..) => None,
+            };
+            out.extend(by.filter(|p| p.as_constant() != Some(0)).map(|by| (s, by, total.term)));
+        }
+        out
+    }
+
+    /// What one iteration of `around` adds, if that is the same in all of them: the sum of its parts, each times the trip counts of
     /// the inner loops it stands in. Those counts must not be negative: that is obliged.
-    fn amount(&mut self, total: &Total, inner: &mut Inner) -> Option<Poly> {
+    fn amount(&mut self, total: &Total, around: TermId, inner: &mut Inner) -> Option<Poly> {
         let fixed = |m: &Self, p: &Poly| p.vars().all(|v| m.is_param(v));
         let mut sum = Poly::default();
         for part in &total.parts {
@@ -122,13 +151,21 @@ impl Builder<'_> {
                 if c.pointer || c.at_least_once || self.body.as_symbol(c.lower) == Some(c.index) {
                     return None;
                 }
+                // before the loop begins, variables have values that it changes
+                let is_fixed = |x| around == self.root || self.effects.is_invariant_in(self.body, x, around);
+                if !is_fixed(c.lower) || !c.bound.is_some_and(is_fixed) {
+                    return None;
+                }
                 let first = self.plain_value(c.lower)?.add_constant(c.offset)?;
                 let bound = self.plain_value(c.bound?)?;
                 let n = trips(&c, &first, &bound).filter(|n| fixed(self, n))?;
                 match n.as_constant() {
                     Some(n) if n < 0 => return None,
                     Some(_) => {}
-                    None => self.oblige(Need::Trips(l), n.clone(), Domain::always()),
+                    None => {
+                        self.oblige(Need::Trips(l), n.clone(), Domain::always());
+                        self.obliged_trips.insert(l, n.clone());
+                    }
                 }
                 one = one.mul(&n)?;
             }

@@ -4,7 +4,7 @@ use term::{BinOp, Body, LoopParts, Op, SymbolId, TermId};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, VarKind};
 use crate::flow::counted_loop;
-use crate::flow::counted_loop::{induction_updates, trips};
+use crate::flow::counted_loop::trips;
 use crate::nest::builder::{Builder, Loc};
 use crate::nest::pieces::{compare_pieces, exact_if_known, known_pieces, map_pieces, Pieces};
 use crate::nest::{ModelLoop, Need};
@@ -16,8 +16,9 @@ struct Entry {
     /// Where a pointer that counts points at first, and how far from there its bound is.
     first: Option<Loc>,
     end: Option<Pieces>,
-    values: Vec<(SymbolId, i128, Pieces)>,
-    pointers: Vec<(SymbolId, i128, Loc, TermId)>,
+    /// With what each iteration adds.
+    values: Vec<(SymbolId, Poly, Pieces)>,
+    pointers: Vec<(SymbolId, Poly, Loc, TermId)>,
 }
 
 impl Builder<'_> {
@@ -457,6 +458,7 @@ impl Builder<'_> {
         let trips = self.loops[at].trips.clone();
         if let (Some(n), Some(entry), Some(c)) = (trips, &entry, &control) {
             let sure = n.as_constant().map_or_else(|| self.is_non_negative(&n, &self.dom), |n| n >= 0);
+            let sure = sure || self.obliged_trips.get(&t) == Some(&n);
             if sure && !has_own_break(self.body, parts.body) {
                 self.move_inductions(entry, &n);
                 self.index_after(t, c, entry, &n);
@@ -480,10 +482,7 @@ impl Builder<'_> {
             let v = self.value_of_symbol(c.index, c.lower);
             entry.lower = self.unless_loaded(v);
         }
-        for (s, k, update) in induction_updates(self.body, t, Some(c.index)) {
-            if !self.body.symbols[s].is_own_scalar() {
-                continue;
-            }
+        for (s, k, update) in self.amounts_of_inner(t, c.index) {
             if let Some(Some(loc)) = self.pointers.get(&s) {
                 entry.pointers.push((s, k, loc.clone(), update));
             } else if let Some(v) = self.value_of_symbol(s, update) {
@@ -496,14 +495,14 @@ impl Builder<'_> {
     /// Variables as they are after `n` iterations. Moves that leave a variable's type are obligations where they stand.
     fn move_inductions(&mut self, entry: &Entry, n: &Poly) {
         for (s, k, v) in &entry.values {
-            let moved = n.scale(*k).and_then(|by| map_pieces(v.clone(), |p| p.add(&by)));
+            let moved = n.mul(k).and_then(|by| map_pieces(v.clone(), |p| p.add(&by)));
             if moved.is_some() {
                 self.env.insert(*s, moved);
             }
         }
         for (s, k, loc, update) in &entry.pointers {
             let mut loc = loc.clone();
-            let by = n.scale(*k).map(|p| vec![(Domain::always(), p)]);
+            let by = n.mul(k).map(|p| vec![(Domain::always(), p)]);
             self.move_pointer(&mut loc, by, *update, false);
             self.pointers.insert(*s, Some(loc));
         }

@@ -21,6 +21,7 @@ pub(crate) struct Helpers {
     pub(crate) floor_div: Cell<bool>,
     pub(crate) quotient: Cell<bool>,
     pub(crate) apart: Cell<bool>,
+    pub(crate) rounds: Cell<bool>,
     /// What brings elements of an array to the device, and what only makes room for those that are written there.
     pub(crate) reach: Cell<bool>,
     pub(crate) reach_to_write: Cell<bool>,

@@ -111,6 +111,9 @@ impl<'a> Builder<'_, 'a> {
             match (&c.kind, &c.check, c.met_by) {
                 (ConditionKind::NoAlias(..) | ConditionKind::Reassociate(..), _, _) => {}
                 (_, Some(Pred::True), _) => {}
+                (ConditionKind::RoundsToNearest, _, _) => {
+                    tests.add(TestKind::RoundsToNearest, Some(c.kind.clone()))
+                }
                 // what can be tested of it is, see `promises`
                 (_, _, MetBy::Assumed) => {}
                 (kind, Some(p), MetBy::RunTimeCheck) => {

@@ -478,6 +478,8 @@ pub enum TestKind {
     },
     /// No two elements of a buffer of integers are equal, as the user promises.
     Distinct(usize),
+    /// The host rounds as the device does.
+    RoundsToNearest,
 }
 
 /// A variable's value after the loop.

@@ -219,7 +219,7 @@ impl Walk<'_, '_> {
                 if seen.is_outside() {
                     let start = self.tokens[j - 1].start as usize;
                     if j == k + 1 {
-                        let why = "a block stands where only declarations may";
+                        let why = "a block stands outside of any function";
                         f.broken = Some((RejectKind::Syntax, why.into()));
                         f.body = Some(start);
                     }

@@ -94,6 +94,10 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
         ConditionKind::NotNull(_) | ConditionKind::NonZero(_) | ConditionKind::NoOverflow(_) => {
             not_thrown(view, kind)
         }
+        ConditionKind::RoundsToNearest => {
+            let sentence = "numbers are rounded to nearest (a function of this program changes that)";
+            ("rounds-to-nearest", String::new(), sentence.to_owned())
+        }
         ConditionKind::Terminates(term) => {
             let text = view.text(*term);
             let sentence = format!("the loop ends: the index meets `{text}`");

@@ -456,8 +456,8 @@ fn watched(what: Watched, text: &str, line: u32) -> ObstacleWords {
         ),
         Watched::Rounding => (
             "floating-environment",
-            format!("`{text}` on line {line} may depend on the floating-point environment, which some file of this program looks at or changes"),
-            "Leave the rounding mode as it is (and `FENV_ACCESS` off) in all files of a program whose loops are to run on a GPU.",
+            format!("`{text}` on line {line} may depend on the rounding mode, which this function sets or is compiled to look at (`FENV_ACCESS`)"),
+            "Set the rounding mode, and switch `FENV_ACCESS` on, outside of functions whose loops are to run on a GPU.",
         ),
     };
     ObstacleWords { kind, reason, remedy: remedy.to_owned() }

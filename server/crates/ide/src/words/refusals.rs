@@ -28,12 +28,14 @@ pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
         }
         RefusalKind::LongDouble => format!("{text} on line {line} is a `long double`, which no GPU has"),
         RefusalKind::Type(_) if is_loop => {
-            format!("the loop on line {line} uses a type that kernels cannot have")
+            format!("the loop on line {line} uses a type that kernels are not written with")
         }
         RefusalKind::Packed(_) if is_loop => {
             format!("the loop on line {line} uses a packed struct, some of whose members a GPU cannot load")
         }
-        RefusalKind::Type(_) => format!("{text} on line {line} has a type that kernels cannot have"),
+        RefusalKind::Type(ty) => {
+            format!("{text} on line {line} has a type that kernels are not written with{}", sort(view, *ty))
+        }
         RefusalKind::Packed(_) => {
             format!("{text} on line {line} is a packed struct, some of whose members a GPU cannot load")
         }
@@ -49,10 +51,10 @@ pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
         }
         RefusalKind::NoDeviceVersion(s) => {
             let why = match view.body().library.contains(s) {
-                true => String::new(),
-                false => why_unknown(view, name(*s)),
+                true => "is a function of the library that kernels are not written with".to_owned(),
+                false => format!("has no version for the GPU{}", why_unknown(view, name(*s))),
             };
-            format!("`{}`, called on line {line}, has no version for the GPU{why}", name(*s))
+            format!("`{}`, called on line {line}, {why}", name(*s))
         }
         RefusalKind::Function(f, who, why) => {
             let by = called(view, name(*f));
@@ -249,6 +251,18 @@ fn next_step(step: NextStep) -> &'static str {
     }
 }
 
+/// What a type is that kernels are not written with, where that is no surprise by its name.
+fn sort(view: &FunctionView, ty: term::TypeId) -> &'static str {
+    let types = &view.body().types;
+    let term::TypeKind::Record(r) = types.kind(ty) else { return "" };
+    let has_bits = || types.record(*r).fields.iter().flatten().any(|f| f.bits.is_some());
+    match types.record(*r).is_union {
+        true => " (a union)",
+        false if has_bits() => " (it has bit-fields)",
+        false => "",
+    }
+}
+
 /// Why a called function cannot be printed for the GPU: continues "`f`, called on line 3, …".
 fn function(view: &FunctionView, by: &str, who: &str, why: &FunctionTrouble) -> String {
     let what = match why {
@@ -261,8 +275,10 @@ fn function(view: &FunctionView, by: &str, who: &str, why: &FunctionTrouble) -> 
         FunctionTrouble::Recursion => "may call itself, and a kernel's stack has a bound".to_owned(),
         FunctionTrouble::Global(v) => format!("uses `{}`, a variable of the host's memory", plain_name(v)),
         FunctionTrouble::State(v) => format!("keeps `{v}` from one call to the next"),
-        FunctionTrouble::Calls(f) => format!("calls `{}`, which has no version for the GPU", plain_name(f)),
-        FunctionTrouble::Type => "uses a type that kernels cannot have".to_owned(),
+        FunctionTrouble::Calls(f) => {
+            format!("calls `{}`, which kernels are not written with", plain_name(f))
+        }
+        FunctionTrouble::Type => "uses a type that kernels are not written with".to_owned(),
         FunctionTrouble::Pointer => {
             "keeps a pointer in memory, hands one back or takes one of another kind".to_owned()
         }

@@ -209,6 +209,8 @@ impl<'a> Case<'a> {
                     | ConditionKind::NoOverflow(_),
                     _,
                 ) if self.body.semantics.checked_bounds => Some(true),
+                // the interpreter has no other mode
+                (ConditionKind::RoundsToNearest, _) => Some(true),
                 (_, Some(p)) => pred::holds(self.body, p, values),
                 (_, None) => None,
             };

@@ -5,6 +5,7 @@ use analysis::{ConditionKind, Param};
 use term::{BinOp, Op, TypeKind};
 
 use super::call::is_nameless;
+use super::helpers::ROUNDS;
 use super::Host;
 use crate::device::host_expr::{quoted, within};
 use crate::device::host_term::Term;
@@ -140,6 +141,11 @@ impl Host<'_> {
             TestKind::Distinct(buffer) => {
                 self.of_elements(t, *buffer, promises::DISTINCT, Vec::new()).into_iter().collect()
             }
+            TestKind::RoundsToNearest => {
+                self.helpers.rounds.set(true);
+                let holds = Term::call(&format!("{}_{ROUNDS}", self.helper), Vec::new());
+                vec![test(holds, &t.meets.as_ref().map_or_else(String::new, |c| self.why(c)))]
+            }
             TestKind::FirstNotNegative(lower) => {
                 let first = Term::Name(self.given.term(*lower, "first"));
                 vec![test(Term::binary(BinOp::Ge, first, Term::Int(0)), "compared as unsigned")]
@@ -261,6 +267,7 @@ impl Host<'_> {
                 _ => format!("{} has the sign the comparison needs", q(*t)),
             },
             ConditionKind::Terminates(_) => "the loop ends".to_string(),
+            ConditionKind::RoundsToNearest => "numbers are rounded to nearest, as on the device".to_string(),
             ConditionKind::Trips(_) => "an inner loop runs as often as its bounds say".to_string(),
             // of languages that are not printed here
             ConditionKind::NotNull(_)

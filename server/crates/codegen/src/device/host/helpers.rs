@@ -7,6 +7,9 @@ use crate::device::host_term::{Term, LONG_LONG};
 use crate::device::promises;
 use crate::HostSide;
 
+/// What the function is called behind the kernel's name that finds out how the host rounds.
+pub(super) const ROUNDS: &str = "rounds_to_nearest";
+
 impl Host<'_> {
     pub(super) fn helper_functions(&self) -> Vec<Term> {
         // several kernel files may be one text
@@ -48,7 +51,30 @@ impl Host<'_> {
             [("a", "const void*"), ("a_bytes", "size_t"), ("b", "const void*"), ("b_bytes", "size_t")];
         let stretches = stretches.iter().map(|(n, ty)| Term::declared(n, ty, None)).collect();
         add(h.apart.get(), "apart", stretches, "_Bool", apart);
+        if h.rounds.get() {
+            let name = format!("{p}_{ROUNDS}");
+            out.push(Term::function(&["static"], "_Bool", &name, Vec::new(), rounds_to_nearest()));
+        }
         out.extend(promises::functions(self.plan, &self.cpp));
         out
     }
+}
+
+/// Whether the host computes as the device does, found out by computing, which needs no header and sees every way to change it: that
+/// 1 ± 2^-30 is neither rounded up nor down (IEEE 754-2019, 4.3), and that half of the least normal number is not taken for zero.
+fn rounds_to_nearest() -> Vec<Term> {
+    let name = Term::name;
+    let number = |n: &str, value| Term::declared(n, "const volatile float", Some(value));
+    let times = |a, b| Term::binary(BinOp::Mul, a, b);
+    let fourth = times(times(name("little"), name("little")), times(name("little"), name("little")));
+    let stays = |op| Term::binary(BinOp::Eq, Term::binary(op, name("one"), name("little")), name("one"));
+    let is_kept =
+        Term::binary(BinOp::Gt, Term::binary(BinOp::Div, name("least"), Term::Int(2)), Term::Int(0));
+    let all = Term::all(BinOp::And, [stays(BinOp::Add), stays(BinOp::Sub), is_kept].into_iter());
+    vec![
+        number("one", Term::Int(1)),
+        number("little", Term::binary(BinOp::Div, name("one"), Term::Int(1 << 30))),
+        number("least", Term::binary(BinOp::Div, fourth, Term::Int(64))),
+        Term::head("Return", vec![all]),
+    ]
 }

@@ -1,7 +1,7 @@
 //! `not-understood`: a place with loops that the front end could not read, so they are not listed.
 
 use base::Span;
-use front::{ItemKind, Taken};
+use front::{ItemKind, Standard, Taken};
 use term::RejectKind;
 
 use crate::function_view::{in_full, line_column};
@@ -62,7 +62,7 @@ fn unread(doc: &Doc, kernels: bool) -> Vec<(Span, Message)> {
             continue;
         };
         // so is what the grammar of C++ does not get through
-        let once = kind == RejectKind::Foreign || doc.language().kernels && !is_condition(reason);
+        let once = kind == RejectKind::Foreign || is_cpp(doc) && !is_condition(reason);
         if !once {
             add(doc, span, reason, &mut found);
             continue;
@@ -116,8 +116,11 @@ fn add(doc: &Doc, span: Span, reason: &str, found: &mut Vec<(Span, Message)>) {
              the macros in `warpwright.defines`, or with `-D`."
         ),
         (true, None) => "Name the macros that decide it in the setting `warpwright.defines`, or with `-D`.".to_owned(),
+        (false, _) if text.starts_with('{') => {
+            "In a file that includes this one inside of a function its loops are analyzed.".to_owned()
+        }
         // in C++ templates, names and macros of tests are what stands in the way, seldom a header
-        (false, Some(header)) if !doc.language().kernels => {
+        (false, Some(header)) if !is_cpp(doc) => {
             format!("Nothing is said of them. `{header}` was not found, and may be what it needs.")
         }
         (false, _) => "Nothing is said of them.".to_owned(),
@@ -125,6 +128,11 @@ fn add(doc: &Doc, span: Span, reason: &str, found: &mut Vec<(Span, Message)>) {
     let message =
         format!("Loops here are not analyzed: this place was not understood ({}). {remedy}", in_full(reason));
     found.push((shown, Message { message, ..Message::default() }));
+}
+
+/// Whether its grammar is C++'s, CUDA's host code too.
+fn is_cpp(doc: &Doc) -> bool {
+    doc.language().compiler.as_ref().is_some_and(|c| c.standard == Standard::Cpp)
 }
 
 /// Whether a condition of the build is all that keeps a place from being read.
