@@ -125,8 +125,14 @@ export async function press(page, keys, opened) {
 
 export async function open(page, file) {
   const row = page.locator(".explorer-folders-view .monaco-list-row", { hasText: file }).first();
-  await row.dblclick();
-  await page.locator(".tab.active", { hasText: file }).first().waitFor();
+  const tab = page.locator(".tab.active", { hasText: file }).first();
+  await row.waitFor();
+  await until(`${file} is opened`, async () => {
+    // what a row says of itself while the mouse rests on it covers others
+    await page.mouse.move(1, 1);
+    const clicked = await row.dblclick({ timeout: PATIENCE / 10 }).then(() => true, () => false);
+    return clicked && tab.waitFor({ timeout: PATIENCE / 10 }).then(() => true, () => false);
+  });
   await page.locator(".monaco-editor .view-line").first().waitFor();
 }
 

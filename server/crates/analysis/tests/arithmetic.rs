@@ -137,3 +137,16 @@ fn sums_that_trap_are_not_regrouped() {
     let checked = said(&saying(Overflow::Traps, &under(Semantics::C, text)));
     assert!(!checked.starts_with("reduction"), "{checked}");
 }
+
+/// A truth value to which is added stays one, so `a[i + b]` is the next element; what is moved by half of all values at a time comes
+/// back.
+#[test]
+fn counters_that_wrap_are_not_taken_for_sums() {
+    let counted = "void f(int n, int *a) { for (int i = 0; i < n; i++) { _Bool b = 0; \
+         for (int j = 0; j < 3; j++) b++; a[i + b] = a[i] + 1; } }";
+    assert_ne!(verdict(Semantics::C, counted).split([',', ' ']).next(), Some("independent"), "{counted}");
+    let twice = counted.replace("b++;", "for (int k = 0; k < 2; k++) b++;");
+    assert_ne!(verdict(Semantics::C, &twice).split([',', ' ']).next(), Some("independent"), "{twice}");
+    let hashed = "void f(int n, int *restrict a) { unsigned h = 0; for (int i = 0; i < n; i++) { a[h >> 31] = i; h += 0x80000000u; } }";
+    assert_ne!(verdict(Semantics::C, hashed).split([',', ' ']).next(), Some("independent"), "{hashed}");
+}

@@ -37,6 +37,8 @@ pub(crate) struct Mentions {
     /// Whether it looks or clears, by itself.
     any: [bool; 2],
     pub(super) rounds: bool,
+    /// Whether it may let floating-point exceptions end the program.
+    pub(super) traps: bool,
     /// What it calls, and which functions it names; sorted.
     pub(super) called: Box<[Arc<str>]>,
     pub(super) used: Box<[Arc<str>]>,
@@ -56,6 +58,7 @@ impl Mentions {
                 out.any[0] |= ERRNO_CALLS.contains(&name);
                 out.any[1] |= name == "feclearexcept";
                 out.rounds |= ROUNDING.contains(&name);
+                out.traps |= TRAPPING.contains(&name);
                 called.push(Arc::from(name));
             }
             if let Some(s) = body.as_symbol(t).map(|s| &body.symbols[s]) {
@@ -74,7 +77,7 @@ impl Mentions {
 
     /// Whether it looks at something that others leave behind, or changes how they round.
     pub(super) fn looks_or_rounds(&self) -> bool {
-        self.looks[0] || self.looks[1] || self.rounds
+        self.looks[0] || self.looks[1] || self.rounds || self.traps
     }
 
     /// Whether anything in it looks or clears, where calls of `lookers` look.
@@ -87,12 +90,39 @@ impl Mentions {
 pub(super) const ERRNO_CALLS: [&str; 4] = ["__errno_location", "__error", "_errno", "__errno"];
 pub(super) const LOOKING: [&str; 6] =
     ["fetestexcept", "fegetexceptflag", "fegetenv", "feholdexcept", "feupdateenv", "feenableexcept"];
-pub(super) const ROUNDING: [&str; 6] =
-    ["fesetround", "fesetenv", "feupdateenv", "_mm_setcsr", "_controlfp", "fedisableexcept"];
+/// Functions that set how numbers are rounded, or whether small ones are taken for zero, and nothing else.
+pub(super) const ROUNDING: [&str; 5] = [
+    "fesetround",
+    "fpsetround",
+    "_MM_SET_ROUNDING_MODE",
+    "_MM_SET_FLUSH_ZERO_MODE",
+    "_MM_SET_DENORMALS_ZERO_MODE",
+];
+/// Functions that may also let a floating-point exception end the program, which none does on a device.
+pub(super) const TRAPPING: [&str; 13] = [
+    "fesetenv",
+    "feupdateenv",
+    "fesetmode",
+    "feenableexcept",
+    "fedisableexcept",
+    "fesettrapenable",
+    "fpsetmask",
+    "_mm_setcsr",
+    "ia32_ldmxcsr",
+    "_controlfp",
+    "_controlfp_s",
+    "_control87",
+    "__control87_2",
+];
 
 /// Every word that makes a text have to do with this: where none is said, by no text of the program, nothing looks.
 pub(crate) fn words() -> Vec<String> {
-    let called = ERRNO_CALLS.into_iter().chain(LOOKING).chain(ROUNDING).chain(["feclearexcept", "perror"]);
+    let called = ERRNO_CALLS
+        .into_iter()
+        .chain(LOOKING)
+        .chain(ROUNDING)
+        .chain(TRAPPING)
+        .chain(["feclearexcept", "perror"]);
     let both = called.flat_map(|n| [n.to_owned(), format!("__builtin_{n}")]);
     both.chain(["errno".to_owned()]).collect()
 }

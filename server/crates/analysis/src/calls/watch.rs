@@ -21,6 +21,8 @@ pub(crate) struct Watch {
     /// Whether something looks, or changes the rounding mode, anywhere.
     pub(super) looks: [bool; 2],
     pub(super) rounds: bool,
+    /// Whether floating-point exceptions may end the program.
+    pub(super) traps: bool,
     /// What becomes of what the functions leave behind that one calls; of the others all is left.
     fates: [FxHashMap<Arc<str>, Fates>; 2],
 }
@@ -42,6 +44,7 @@ impl Watch {
             let m = &f.local.mentions;
             out.looks = [out.looks[0] | m.looks[0], out.looks[1] | m.looks[1]];
             out.rounds |= m.rounds;
+            out.traps |= m.traps;
         }
         for (k, what) in [What::Errno, What::Exceptions].into_iter().enumerate() {
             if !out.looks[k] {
@@ -98,11 +101,12 @@ impl Watch {
     }
 
     /// What facts of a function rest on.
-    pub(crate) fn key(&self, function: &str) -> ([bool; 4], u64) {
+    pub(crate) fn key(&self, function: &str) -> ([bool; 5], u64) {
         let watched = [
             self.errno.contains(function),
             self.exceptions.contains(function),
             self.rounds,
+            self.traps,
             self.looks[0] || self.looks[1],
         ];
         (watched, self.lookers_key)

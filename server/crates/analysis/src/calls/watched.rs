@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use term::{Body, Op, TermId};
 
-use crate::calls::mentions::{called_name, fate, looks, Fate, Look, What, ROUNDING};
+use crate::calls::mentions::{called_name, fate, looks, Fate, Look, What, ROUNDING, TRAPPING};
 use crate::{ConditionKind, Obstacle, ObstacleKind, Program, Watched};
 
 /// Functions of `<math.h>` for which no errors are defined (C11 7.12): they leave `errno` alone.
@@ -64,7 +64,7 @@ enum Rounds {
     Nowhere,
     /// In other functions, before this one is called or in what it calls.
     Elsewhere,
-    /// In the function's own text.
+    /// In the function's own text; or exceptions may end the program, wherever that is said.
     Here,
 }
 
@@ -75,8 +75,10 @@ impl Concern {
             let look = Look { what, through: &watch.lookers[k] };
             body.walk(body.root).any(|x| looks(body, x, look))
         };
+        let sets = |n: &str| ROUNDING.contains(&n) || TRAPPING.contains(&n);
         let is_here = body.said.floating_environment
-            || body.walk(body.root).any(|x| called_name(body, x).is_some_and(|n| ROUNDING.contains(&n)));
+            || watch.traps
+            || body.walk(body.root).any(|x| called_name(body, x).is_some_and(sets));
         let rounds = match (is_here, watch.rounds) {
             (true, _) => Rounds::Here,
             (false, true) => Rounds::Elsewhere,
@@ -92,7 +94,12 @@ impl Concern {
 
 /// What the loop needs of the rounding mode that others may have set.
 pub(crate) fn rounding(body: &Body, program: &Program, concern: Concern, t: TermId) -> Option<ConditionKind> {
-    let computes = concern.rounds == Rounds::Elsewhere && body.walk(t).any(|x| uses_floats(body, program, x));
+    if concern.rounds != Rounds::Elsewhere {
+        return None;
+    }
+    // what is only copied, too: nobody has to tell a copy from a conversion
+    let is_float = |x: TermId| body.types.as_float(body.ty(x)).is_some();
+    let computes = body.walk(t).any(|x| is_float(x) || uses_floats(body, program, x));
     computes.then_some(ConditionKind::RoundsToNearest)
 }
 
@@ -196,6 +203,16 @@ fn uses_floats(body: &Body, program: &Program, t: TermId) -> bool {
             &[a, b] => (float(a) || float(b)) && body.types.kind(body.ty(a)) != body.types.kind(body.ty(b)),
             _ => false,
         },
+        Op::Declare(s) => match body.args(t) {
+            &[value] => {
+                let of = body.symbols[*s].ty;
+                (float(value) || body.types.as_float(of).is_some())
+                    && body.types.kind(of) != body.types.kind(body.ty(value))
+            }
+            _ => false,
+        },
+        // a condition is compared with zero, and each of two values may be converted
+        Op::If | Op::Select | Op::InitList => body.args(t).iter().any(|&a| float(a)),
         Op::Call => {
             let Some(f) = body.callee(t) else { return true };
             if body.library.contains(&f) {

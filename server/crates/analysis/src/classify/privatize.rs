@@ -298,7 +298,8 @@ impl<'m, 'a> AccessRelations<'m, 'a> {
         // of rows that are read as one the subscript is another
         let is_row = |of| matches!(body.types.kind(of), TypeKind::Array { .. });
         match body.types.kind(body.symbols[a.base].ty) {
-            TypeKind::Array { len: Len::Const(n), of } if is_plain && !is_row(*of) => Some(*n),
+            // old programs write 1 where another file knows how many there are
+            TypeKind::Array { len: Len::Const(n), of } if is_plain && !is_row(*of) && *n > 1 => Some(*n),
             _ => None,
         }
     }

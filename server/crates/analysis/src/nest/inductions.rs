@@ -15,6 +15,7 @@ use crate::flow::counted_loop::{Change, Total};
 use crate::flow::parts::Inside;
 use crate::nest::builder::{Builder, Loc, MAX_VALUE_PIECES};
 use crate::nest::pieces::Pieces;
+use crate::nest::values::is_mixing;
 use crate::nest::Need;
 use crate::{Control, Step};
 
@@ -40,8 +41,7 @@ impl Builder<'_> {
                 continue;
             }
             let pointer = matches!(self.body.types.kind(symbol.ty), TypeKind::Pointer { .. });
-            // What leaves an integer's type is an obligation of the statement that moves it.
-            if !pointer && self.body.types.as_int(symbol.ty).is_none_or(|k| k == IntKind::Bool) {
+            if !pointer && !self.is_number_that_moves(s) {
                 continue;
             }
             let constant = match total.change {
@@ -55,6 +55,10 @@ impl Builder<'_> {
             }
             let constant =
                 constant.or_else(|| amount.as_ref().and_then(Poly::as_constant)).filter(|&k| k != 0);
+            let by = constant.map(Poly::constant).or_else(|| amount.clone());
+            if by.is_some_and(|by| self.wraps_on_purpose(s, &by)) {
+                continue;
+            }
             let exact = match (constant, &amount, &iteration) {
                 (Some(k), _, Some(t)) => t.scale(k),
                 (None, Some(a), Some(t)) if nested || pointer || self.how.numbered => a.mul(t),
@@ -103,6 +107,18 @@ impl Builder<'_> {
         self.pointers.insert(s, Some(loc));
     }
 
+    /// Whether the variable is an integer that can be followed through additions: what leaves its type is an obligation of the
+    /// statement that moves it. (What is added to a truth value leaves it one.)
+    fn is_number_that_moves(&self, s: SymbolId) -> bool {
+        self.body.types.as_int(self.body.symbols[s].ty).is_some_and(|k| k != IntKind::Bool)
+    }
+
+    /// Whether the variable is moved so far that it is made to wrap around, which nobody is asked to rule out.
+    fn wraps_on_purpose(&self, s: SymbolId, by: &Poly) -> bool {
+        let kind = self.body.types.as_int(self.body.symbols[s].ty);
+        kind.is_some_and(|kind| by.terms().any(|(_, c)| is_mixing(c, kind)))
+    }
+
     /// What each iteration of a loop inside the root adds to a variable, where that is the same in all of them and in all iterations
     /// of the root.
     pub(super) fn amounts_of_inner(&mut self, t: TermId, index: SymbolId) -> Vec<(SymbolId, Poly, TermId)> {
@@ -111,7 +127,10 @@ impl Builder<'_> {
         let mut inner = None;
         let mut out = Vec::new();
         for (s, total) in all {
-            if s == index || !self.body.symbols[s].is_own_scalar() {
+            let symbol = &self.body.symbols[s];
+            let pointer = matches!(self.body.types.kind(symbol.ty), TypeKind::Pointer { .. });
+            let moves = pointer || self.is_number_that_moves(s) && !self.is_idle_variable(s);
+            if s == index || !symbol.is_own_scalar() || !moves {
                 continue;
             }
             let by = match total.change {
@@ -124,7 +143,8 @@ impl Builder<'_> {
                 }
                 Change::Term(..) => None,
             };
-            out.extend(by.filter(|p| p.as_constant() != Some(0)).map(|by| (s, by, total.term)));
+            let by = by.filter(|p| p.as_constant() != Some(0) && !self.wraps_on_purpose(s, p));
+            out.extend(by.map(|by| (s, by, total.term)));
         }
         out
     }
@@ -358,6 +378,7 @@ impl Builder<'_> {
             self.pointers.clone(),
         );
         let state = (self.dom.clone(), self.why.clone(), self.jumped);
+        let obliged_trips = self.obliged_trips.clone();
         self.loop_parts_in_order(c, parts);
         let ends = of.iter().map(|s| self.env.get(s).cloned().flatten()).collect();
         self.accesses.truncate(saved.0);
@@ -365,6 +386,7 @@ impl Builder<'_> {
         self.obstacles.truncate(saved.2);
         (self.env, self.pointers) = (saved.3, saved.4);
         (self.dom, self.why, self.jumped) = state;
+        self.obliged_trips = obliged_trips;
         self.loops.truncate(1);
         ends
     }

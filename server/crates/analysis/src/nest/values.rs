@@ -351,5 +351,10 @@ impl Builder<'_> {
 
 /// Whether a product of this size is one of hashing or of random numbers: a variable times more than half of the bits say.
 fn mixes(p: &Poly, kind: IntKind) -> bool {
-    !kind.signed() && p.terms().any(|(of, c)| !of.is_empty() && c.unsigned_abs() >> (kind.bits() / 2) > 1)
+    p.terms().any(|(of, c)| !of.is_empty() && is_mixing(c, kind))
+}
+
+/// Whether a variable of this type that is multiplied by the factor, or moved by it over and over, is made to wrap around.
+pub(super) fn is_mixing(factor: i128, kind: IntKind) -> bool {
+    !kind.signed() && factor.unsigned_abs() >> (kind.bits() / 2) > 1
 }

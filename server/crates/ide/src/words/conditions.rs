@@ -95,7 +95,8 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             not_thrown(view, kind)
         }
         ConditionKind::RoundsToNearest => {
-            let sentence = "numbers are rounded to nearest (a function of this program changes that)";
+            let sentence =
+                "numbers are rounded to nearest and small ones kept (a function of this program sets how)";
             ("rounds-to-nearest", String::new(), sentence.to_owned())
         }
         ConditionKind::Terminates(term) => {
@@ -104,7 +105,11 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             ("terminates", text, sentence)
         }
     };
-    Condition { kind, text: format!("{kind}({argument})"), sentence }
+    let text = match argument.as_str() {
+        "" => kind.to_owned(),
+        _ => format!("{kind}({argument})"),
+    };
+    Condition { kind, text, sentence }
 }
 
 /// What is added, and what it must be: of `k += by` in a loop's body that `by` is positive; of a loop's own step what its comparison asks.

@@ -133,7 +133,14 @@ pub(crate) fn conditions_met(view: &FunctionView, id: LoopId, met_by: MetBy) -> 
     // what does not wrap around is said together
     let (mut kept, mut kept_at): (Vec<String>, Option<usize>) = Default::default();
     let conditions = view.of(id).conditions.iter();
-    for c in conditions.filter(|c| c.met_by == met_by && !matches!(c.kind, ConditionKind::Reassociate(..))) {
+    // a device rounds in one way
+    let in_kernel = view.item.is_kernel || view.item.is_device;
+    let is_told = |kind: &ConditionKind| match kind {
+        ConditionKind::Reassociate(..) => false,
+        ConditionKind::RoundsToNearest => !in_kernel,
+        _ => true,
+    };
+    for c in conditions.filter(|c| c.met_by == met_by && is_told(&c.kind)) {
         let sentence = condition(view, &c.kind).sentence;
         if !said.insert(sentence.clone()) {
             continue;

@@ -456,8 +456,8 @@ fn watched(what: Watched, text: &str, line: u32) -> ObstacleWords {
         ),
         Watched::Rounding => (
             "floating-environment",
-            format!("`{text}` on line {line} may depend on the rounding mode, which this function sets or is compiled to look at (`FENV_ACCESS`)"),
-            "Set the rounding mode, and switch `FENV_ACCESS` on, outside of functions whose loops are to run on a GPU.",
+            format!("`{text}` on line {line} may depend on the floating-point environment, which this function or another one sets or looks at"),
+            "Set the rounding mode in another function than the one whose loops are to run on a GPU, and leave traps and `FENV_ACCESS` off.",
         ),
     };
     ObstacleWords { kind, reason, remedy: remedy.to_owned() }

@@ -276,7 +276,7 @@ fn function(view: &FunctionView, by: &str, who: &str, why: &FunctionTrouble) -> 
         FunctionTrouble::Global(v) => format!("uses `{}`, a variable of the host's memory", plain_name(v)),
         FunctionTrouble::State(v) => format!("keeps `{v}` from one call to the next"),
         FunctionTrouble::Calls(f) => {
-            format!("calls `{}`, which kernels are not written with", plain_name(f))
+            format!("calls `{}`, of which no version for the GPU is known", plain_name(f))
         }
         FunctionTrouble::Type => "uses a type that kernels are not written with".to_owned(),
         FunctionTrouble::Pointer => {

@@ -267,7 +267,9 @@ impl Host<'_> {
                 _ => format!("{} has the sign the comparison needs", q(*t)),
             },
             ConditionKind::Terminates(_) => "the loop ends".to_string(),
-            ConditionKind::RoundsToNearest => "numbers are rounded to nearest, as on the device".to_string(),
+            ConditionKind::RoundsToNearest => {
+                "numbers are rounded to nearest and small ones kept, as on the device".to_string()
+            }
             ConditionKind::Trips(_) => "an inner loop runs as often as its bounds say".to_string(),
             // of languages that are not printed here
             ConditionKind::NotNull(_)
