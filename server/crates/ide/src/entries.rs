@@ -122,6 +122,7 @@ fn worth(view: &FunctionView, id: LoopId) -> (Worth, String) {
             Quiet::Checks => "It asserts something, and computes nothing.",
             Quiet::SetsUp => "It only makes memory or hands it back.",
             Quiet::Macro => "It comes out of a macro or an included file, where no edit can be made.",
+            Quiet::Rounds => "Another file of the program sets the floating-point environment.",
             Quiet::Far => "What is in its way is more than one change here would do away with.",
             Quiet::Row => {
                 "It goes over one row of many, which may be short: the loop around it has them all."

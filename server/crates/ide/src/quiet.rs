@@ -47,6 +47,8 @@ pub(crate) enum Quiet {
     Missing,
     /// A macro or an included file brings it, where nothing can be offered.
     Macro,
+    /// Another file of the program lets floating-point exceptions end it, and nothing else is in its way.
+    Rounds,
     /// It is parallel, and a kernel for it would be too small to pay.
     Cheap,
     /// It is unknown for several reasons at once, or for one that nobody can do away with where it stands.
@@ -115,6 +117,9 @@ pub(crate) fn quiet(view: &FunctionView, id: LoopId) -> Option<Quiet> {
     if !l.obstacles.is_empty() && l.obstacles.iter().all(|o| rests_on_a_header(view, o)) {
         return Some(Quiet::Missing);
     }
+    if rounds_elsewhere(view, id) {
+        return Some(Quiet::Rounds);
+    }
     if is_text(view.body(), l.term) {
         return Some(Quiet::Text);
     }
@@ -171,6 +176,25 @@ fn is_far(view: &FunctionView, id: LoopId) -> bool {
 /// Whether a document holds kernels beside the code that launches them, where no offload starts.
 pub(crate) fn offers_nothing(doc: &Doc) -> bool {
     doc.language().kernels && !doc.language().offloads
+}
+
+/// Whether all that is in a loop's way is that another file of the program looks at the floating-point environment, or changes it.
+fn rounds_elsewhere(view: &FunctionView, id: LoopId) -> bool {
+    let rounds =
+        |o: &analysis::Obstacle| matches!(o.kind, ObstacleKind::Watched(analysis::Watched::Rounding));
+    let all = &view.of(id).obstacles;
+    let here = || {
+        [
+            "fesetround",
+            "fesetenv",
+            "feupdateenv",
+            "_mm_setcsr",
+            "_controlfp",
+            "fedisableexcept",
+            "FENV_ACCESS",
+        ]
+    };
+    !all.is_empty() && all.iter().all(rounds) && !here().iter().any(|w| view.doc.source().contains(w))
 }
 
 /// Whether a parallel loop gets no kernel because of what a header that was not found declares.
