@@ -321,7 +321,7 @@ fn comparison(
     if !is_same || !is_apart(body, place, other) || mentions(body, other, place) {
         return None;
     }
-    if !is_kept_exactly(body, body.ty(value), body.ty(place)) {
+    if !is_kept_in_order(body, body.ty(value), body.ty(place)) {
         return None;
     }
     Some((if less == take { ReductionOp::Min } else { ReductionOp::Max }, own))
@@ -340,7 +340,7 @@ fn is_set_to(body: &Body, value: TermId, other: TermId, place: TermId) -> bool {
 
 /// Whether a place of type `to` holds every value of type `from`, and the two compare as the numbers that they are. Of floating numbers
 /// it may be rounded: what is rounded keeps its order, so that the extreme of all is the extreme of all that are rounded.
-fn is_kept_exactly(body: &Body, from: TypeId, to: TypeId) -> bool {
+fn is_kept_in_order(body: &Body, from: TypeId, to: TypeId) -> bool {
     match (body.types.kind(from), body.types.kind(to)) {
         (a, b) if a == b => true,
         (TypeKind::Int(from), TypeKind::Int(to)) if *to != IntKind::Bool => {
