@@ -76,7 +76,7 @@ fn run() -> Result<()> {
         ["metrics", "noise", rest @ ..] => noise::from_words(rest),
         ["metrics", rest @ ..] => measure(rest),
         ["dist"] => dist::run(),
-        ["tools"] => test::install().map(drop),
+        ["tools"] => test::install(),
         [] | ["--help" | "-h" | "help"] => {
             println!("{USAGE}");
             Ok(())

@@ -27,7 +27,10 @@ pub fn run() -> Result<()> {
             gib(NEEDED)
         );
     }
-    let missing = install()?;
+    let missing = sh::step("tools", || Ok(tools::quick()))?;
+    report(&missing)?;
+    // most of its minutes one processor and the network are idle
+    let slow = std::thread::spawn(tools::slow);
     let has_npm = !missing.iter().any(|m| m.tool == "packages of the extension");
     sh::step("formatting", || sh::run(sh::cargo().args(["fmt", "--all", "--check"])))?;
     sh::step("lints", || {
@@ -49,6 +52,10 @@ pub fn run() -> Result<()> {
             sh::quietly(Command::new("npm").args(["run", "--silent", "test"]).current_dir(&folder))
         })?;
     }
+
+    let slow =
+        sh::step("code-server", || slow.join().map_err(|_| anyhow::anyhow!("its installation panicked")))?;
+    report(slow.as_slice())?;
 
     let skips = sh::root().join("test-output/skips.txt");
     fs::create_dir_all(sh::root().join("test-output"))?;
@@ -75,13 +82,16 @@ pub fn run() -> Result<()> {
 }
 
 /// Installs the tools and names those that could not be.
-pub fn install() -> Result<Vec<Missing>> {
-    let missing = sh::step("tools", || Ok(tools::for_testing()))?;
-    for Missing { tool, why } in &missing {
+pub fn install() -> Result<()> {
+    report(&sh::step("tools", || Ok(tools::for_testing()))?)
+}
+
+fn report(missing: &[Missing]) -> Result<()> {
+    for Missing { tool, why } in missing {
         println!("MISSING: {tool}: {why}");
     }
     ensure!(!is_ci() || missing.is_empty(), "in CI no tool may be missing");
-    Ok(missing)
+    Ok(())
 }
 
 fn is_ci() -> bool {

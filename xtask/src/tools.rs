@@ -68,6 +68,19 @@ pub fn for_building() -> Result<()> {
 
 /// Everything that the tests use. Gives the names of what is missing.
 pub fn for_testing() -> Vec<Missing> {
+    let mut missing = quick();
+    missing.extend(slow());
+    missing
+}
+
+/// What takes minutes and is used by the last tests alone: it may be installed beside other work.
+pub fn slow() -> Option<Missing> {
+    let why = code_server().err()?;
+    Some(Missing { tool: "code-server".to_owned(), why: format!("{why:#}") })
+}
+
+/// All but what is [`slow`].
+pub fn quick() -> Vec<Missing> {
     let mut missing = Vec::new();
     let mut attempt = |tool: &str, install: &dyn Fn() -> Result<()>| {
         if let Err(e) = install() {
@@ -83,7 +96,6 @@ pub fn for_testing() -> Vec<Missing> {
     attempt("NVRTC", &nvrtc);
     attempt("packages of the extension", &|| npm_packages("vscode-extension"));
     attempt("packages of the editor tests", &|| npm_packages("tests/editors"));
-    attempt("code-server", &code_server);
     missing
 }
 
