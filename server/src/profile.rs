@@ -366,6 +366,7 @@ fn piece(p: &ide::HostPiece) -> HostMemory {
         Scalar::Whole(2) => Number::Whole2,
         Scalar::Whole(4) => Number::Whole4,
         Scalar::Whole(_) => Number::Whole8,
+        Scalar::Truth => Number::Truth,
         Scalar::F32 => Number::F32,
         Scalar::F64 => Number::F64,
     };

@@ -230,6 +230,12 @@ fn a_rounding_mode_set_elsewhere_is_asked_for() {
     assert_eq!(verdicts(own, &[("b.c", sets)]), "independent; independent");
     assert_eq!(asked(own, &[]), [false, false]);
     assert_eq!(asked(own, &[("b.c", sets)]), [true, false]);
+    // traps on another system, whose header is not here; and on this one
+    let elsewhere = "void on(void) { fpsetmask(1); }";
+    assert_eq!(verdicts(own, &[("b.c", elsewhere)]), "independent; independent");
+    assert_eq!(asked(own, &[("b.c", elsewhere)]), [true, false]);
+    let declared = format!("int fpsetmask(int); {elsewhere}");
+    assert_eq!(verdicts(own, &[("b.c", &declared)]), "unknown !Watched; independent");
     let here = "#include <fenv.h>
         void g(int n, double *restrict a) {
             fesetround(FE_UPWARD);

@@ -8,6 +8,8 @@
 pub enum Scalar {
     /// A whole number of so many bytes: 1, 2, 4 or 8.
     Whole(u8),
+    /// A byte that holds 0 or 1.
+    Truth,
     F32,
     F64,
 }
@@ -17,6 +19,7 @@ impl Scalar {
     pub fn size(self) -> usize {
         match self {
             Scalar::Whole(n) => usize::from(n),
+            Scalar::Truth => 1,
             Scalar::F32 => 4,
             Scalar::F64 => 8,
         }
@@ -46,6 +49,7 @@ impl Made {
             for (part, &(at, kind)) in self.scalars.iter().enumerate() {
                 let random = mixed(self.seed ^ mixed(k as u64 * parts + part as u64));
                 let bytes = match kind {
+                    Scalar::Truth => (random >> 63).to_le_bytes(),
                     Scalar::Whole(_) => random.checked_rem(self.below).unwrap_or(0).to_le_bytes(),
                     Scalar::F32 => u64::from((unit(random) as f32).to_bits()).to_le_bytes(),
                     Scalar::F64 => unit(random).to_bits().to_le_bytes(),

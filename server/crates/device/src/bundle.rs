@@ -84,6 +84,7 @@ pub enum Number {
     Whole2,
     Whole4,
     Whole8,
+    Truth,
     F32,
     F64,
 }
@@ -96,6 +97,7 @@ impl Number {
             Number::Whole2 => Scalar::Whole(2),
             Number::Whole4 => Scalar::Whole(4),
             Number::Whole8 => Scalar::Whole(8),
+            Number::Truth => Scalar::Truth,
             Number::F32 => Scalar::F32,
             Number::F64 => Scalar::F64,
         }

@@ -190,6 +190,14 @@ fn declarations() {
           Assignment(r,Cast(float,-r)*2)
     "#]],
     );
+    // what stands behind a cast in parentheses is no cast of what follows
+    check(
+        "typedef unsigned long size; a[(size) (n) + (size) m * (size) (n)] = (double) (n) - m; a[n] = *((double *) (a) + m);",
+        expect![[r#"
+          Assignment(ArrayElement(a,Cast(`unsigned long`,n)+Cast(`unsigned long`,m)*Cast(`unsigned long`,n)),Cast(double,n)-m)
+          Assignment(ArrayElement(a,n),Deref(Cast(`double*`,a)+m))
+    "#]],
+    );
     check(
         "int (*g)(int) = 0; g(1); (*g)(2); int h(double);",
         expect![[r#"

@@ -52,6 +52,12 @@ pub(crate) mod hover {
     pub(crate) const NAMED: usize = 3;
 }
 
+/// Of `kernels`.
+pub(crate) mod kernels {
+    /// Launches of one kernel that it is judged with.
+    pub(crate) const LAUNCHES: usize = 12;
+}
+
 /// Of `kernels::beside`.
 pub(crate) mod kernels_beside {
     /// Steps of one run, and launches looked at.

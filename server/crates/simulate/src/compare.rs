@@ -9,6 +9,8 @@ use crate::memory::ObjectId;
 /// The element type of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ElementKind {
+    /// A byte that holds 0 or 1.
+    Bool,
     I8,
     U8,
     I16,
@@ -25,18 +27,19 @@ impl ElementKind {
     /// Bytes.
     pub fn size(self) -> usize {
         match self {
-            ElementKind::I8 | ElementKind::U8 => 1,
+            ElementKind::Bool | ElementKind::I8 | ElementKind::U8 => 1,
             ElementKind::I16 | ElementKind::U16 => 2,
             ElementKind::I32 | ElementKind::U32 | ElementKind::F32 => 4,
             ElementKind::I64 | ElementKind::U64 | ElementKind::F64 => 8,
         }
     }
     /// Writes a number of this kind over an element's bytes: the real one where its elements are floating, else the whole one's
-    /// lowest bytes.
+    /// lowest bytes, or bit.
     pub fn put(self, element: &mut [u8], real: f64, whole: i64) {
         match self {
             ElementKind::F64 => element.copy_from_slice(&real.to_le_bytes()),
             ElementKind::F32 => element.copy_from_slice(&(real as f32).to_le_bytes()),
+            ElementKind::Bool => element.copy_from_slice(&[(whole & 1) as u8]),
             _ => element.copy_from_slice(&whole.to_le_bytes()[..self.size()]),
         }
     }
@@ -50,6 +53,7 @@ impl ElementKind {
         Some(match types.kind(ty) {
             TypeKind::Float(FloatKind::F32) => ElementKind::F32,
             TypeKind::Float(FloatKind::F64) => ElementKind::F64,
+            TypeKind::Int(term::IntKind::Bool) => ElementKind::Bool,
             TypeKind::Int(k) => match (k.bits(), k.signed()) {
                 (8, true) => ElementKind::I8,
                 (8, false) => ElementKind::U8,
@@ -77,6 +81,7 @@ pub fn fill_random(heap: &mut Heap, o: ObjectId, kind: ElementKind, rng: &mut Rn
         match kind {
             ElementKind::F64 => d.copy_from_slice(&v.to_le_bytes()),
             ElementKind::F32 => d.copy_from_slice(&(v as f32).to_le_bytes()),
+            ElementKind::Bool => d.copy_from_slice(&[(whole & 1) as u8]),
             ElementKind::U8 | ElementKind::U16 | ElementKind::U32 | ElementKind::U64 => {
                 d.copy_from_slice(&whole.abs().to_le_bytes()[..size])
             }

@@ -148,7 +148,7 @@ impl<'c> All<'c> {
         let same = self.0.iter().filter(|(names, _)| *names == named);
         let others = self.0.iter().filter(|(names, _)| names & named != 0 && *names != named);
         for (_, c) in same.chain(others) {
-            if let Some(less) = self.steps(e, c, depth, fuel) {
+            if let Some(less) = self.steps(e, c, &|_| true, depth, fuel) {
                 if self.prove(&less, depth - 1, fuel) {
                     return true;
                 }
@@ -160,7 +160,21 @@ impl<'c> All<'c> {
         false
     }
 
+    /// Something in parameters that the value is not less than. Counters are replaced by their bounds; parameters only where that
+    /// alone does not do: `n >= i + 1` says less of `n` than `n` does.
     fn reduce(&self, e: &Poly, is_param: &dyn Fn(Var) -> bool, depth: u32, fuel: &mut Fuel) -> Option<Poly> {
+        let counters = self.replaced(e, is_param, &|v| !is_param(v), depth, fuel);
+        counters.or_else(|| self.replaced(e, is_param, &|_| true, depth, fuel))
+    }
+
+    fn replaced(
+        &self,
+        e: &Poly,
+        is_param: &dyn Fn(Var) -> bool,
+        may: &dyn Fn(Var) -> bool,
+        depth: u32,
+        fuel: &mut Fuel,
+    ) -> Option<Poly> {
         if e.vars().all(is_param) {
             return Some(e.clone());
         }
@@ -173,8 +187,8 @@ impl<'c> All<'c> {
             if c.poly.vars().all(is_param) {
                 continue;
             }
-            if let Some(less) = self.steps(e, c, depth, fuel) {
-                if let Some(p) = self.reduce(&less, is_param, depth - 1, fuel) {
+            if let Some(less) = self.steps(e, c, may, depth, fuel) {
+                if let Some(p) = self.replaced(&less, is_param, may, depth - 1, fuel) {
                     return Some(p);
                 }
             }
@@ -183,11 +197,18 @@ impl<'c> All<'c> {
     }
 
     /// A smaller value that `c >= 0` (or `c == 0`) gives: `s·e - k·f·c`, where a monomial of `s·e` disappears against a
-    /// variable of `c`, `f >= 0`, and `s >= 1` is only there to make `k` whole.
-    fn steps(&self, e: &Poly, c: &Constraint, depth: u32, fuel: &mut Fuel) -> Option<Poly> {
+    /// variable of `c` that it `may`, `f >= 0`, and `s >= 1` is only there to make `k` whole.
+    fn steps(
+        &self,
+        e: &Poly,
+        c: &Constraint,
+        may: &dyn Fn(Var) -> bool,
+        depth: u32,
+        fuel: &mut Fuel,
+    ) -> Option<Poly> {
         fuel.looked += 1;
         for (m, coefficient) in e.terms() {
-            for (at, v) in m.iter().enumerate() {
+            for (at, v) in m.iter().enumerate().filter(|(_, v)| may(**v)) {
                 let in_c = c.poly.coefficient(*v);
                 if in_c == 0 || (coefficient.signum() != in_c.signum() && !c.equality) {
                     continue;
@@ -264,6 +285,10 @@ mod tests {
         let is_param = |v| v == 1 || v == 2;
         let need = known.sufficient(&p(&[(&[2], 1), (&[0], -1), (&[], -1)]), &d, &is_param, &budget).unwrap();
         assert_eq!(need, vec![p(&[(&[2], 1), (&[1], -1)])]);
+        // what i < n says of n is no better than n: m + n - 1 - j >= 0, where j <= n - 2, asks m + 1 >= 0
+        let need =
+            known.sufficient(&p(&[(&[2], 1), (&[1], 1), (&[3], -1), (&[], -1)]), &d, &is_param, &budget);
+        assert_eq!(need.unwrap(), vec![p(&[(&[2], 1), (&[], 1)])]);
         // i*n + j < 2^40 with products: 2^40 - i*n - j >= 0.
         let e = p(&[(&[], 1 << 40), (&[0, 1], -1), (&[3], -1)]);
         assert!(known.sufficient(&e, &d, &is_param, &budget).is_some());

@@ -207,22 +207,21 @@ impl Poly {
         }
         Poly::sum(all)
     }
-    /// Whether every monomial has at most one variable.
-    /// With `v + k` in the place of `v`; `None` where numbers get too large.
-    pub(crate) fn shifted(&self, v: Var, k: i128) -> Option<Poly> {
-        let moved = Poly::var(v).add_constant(k)?;
+    /// With `by` in the place of `v`; `None` where numbers get too large.
+    pub(crate) fn replaced(&self, v: Var, by: &Poly) -> Option<Poly> {
         let mut out = Poly::default();
         for (m, c) in self.terms() {
             let (these, rest): (Vec<Var>, Vec<Var>) = m.iter().copied().partition(|&x| x == v);
             let mut term = Poly::from_terms([(rest, c)])?;
             for _ in these {
-                term = term.mul(&moved)?;
+                term = term.mul(by)?;
             }
             out = out.add(&term)?;
         }
         Some(out)
     }
 
+    /// Whether every monomial has at most one variable.
     pub(crate) fn is_linear(&self) -> bool {
         self.terms.iter().all(|(m, _)| m.len <= 1)
     }

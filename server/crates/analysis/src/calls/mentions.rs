@@ -54,11 +54,14 @@ impl Mentions {
             let exceptions = looks(body, t, Look { what: What::Exceptions, through: &none });
             out.looks = [out.looks[0] | errno, out.looks[1] | exceptions];
             out.any = [out.any[0] | errno | is_errno(body, t), out.any[1] | exceptions];
-            if let Some(name) = called_name(body, t) {
+            if let Some((f, name)) = body.callee(t).zip(called_name(body, t)) {
                 out.any[0] |= ERRNO_CALLS.contains(&name);
                 out.any[1] |= name == "feclearexcept";
-                out.rounds |= ROUNDING.contains(&name);
-                out.traps |= TRAPPING.contains(&name);
+                // a text for another system is no part of the program that is compiled here; how numbers are rounded is asked anyway
+                let is_elsewhere =
+                    OTHER_SYSTEMS.contains(&name) && matches!(body.symbols[f].storage, Storage::Undeclared);
+                out.rounds |= is_elsewhere || ROUNDING.contains(&name);
+                out.traps |= !is_elsewhere && TRAPPING.contains(&name);
                 called.push(Arc::from(name));
             }
             if let Some(s) = body.as_symbol(t).map(|s| &body.symbols[s]) {
@@ -114,6 +117,10 @@ pub(super) const TRAPPING: [&str; 13] = [
     "_control87",
     "__control87_2",
 ];
+
+/// Those of them that only some systems have: where no header declares them, the text is for another one.
+const OTHER_SYSTEMS: [&str; 6] =
+    ["fesettrapenable", "fpsetmask", "_controlfp", "_controlfp_s", "_control87", "__control87_2"];
 
 /// Every word that makes a text have to do with this: where none is said, by no text of the program, nothing looks.
 pub(crate) fn words() -> Vec<String> {

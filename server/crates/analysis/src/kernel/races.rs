@@ -126,6 +126,11 @@ pub enum RaceObstacle {
         object: Arc<str>,
         term: TermId,
     },
+    /// A launch, here in the file, gives two parameters that must not overlap what may be one array.
+    Given {
+        parameters: [Arc<str>; 2],
+        at: base::Span,
+    },
 }
 
 /// An access of one thread outside of its array.
@@ -373,6 +378,7 @@ fn at_home(e: &inline::Expanded, why: RaceObstacle) -> RaceObstacle {
             second: (second.0, home(second.1)),
         },
         RaceObstacle::OutOfRange(f, t) => RaceObstacle::OutOfRange(f, home(t)),
+        why @ RaceObstacle::Given { .. } => why,
         RaceObstacle::SameValue { object, term } => RaceObstacle::SameValue { object, term: home(term) },
     }
 }

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-use term::{BinOp, Op, SymbolId, TermId};
+use term::SymbolId;
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::limits::nest_flatten::MAX_ROWS_BACK;
 use crate::nest::builder::Builder;
+use crate::nest::longer::Longer;
 use crate::nest::strides::{divide, Ends, Strides};
 use crate::nest::{AffineAccess, Length, Model, Need, Subscript};
-use crate::{Obstacle, ObstacleKind, Param};
+use crate::{Obstacle, ObstacleKind};
 
 /// Field names with the number of subscripts before each.
 type Path = Vec<(usize, Arc<str>)>;
@@ -63,11 +63,11 @@ impl Builder<'_> {
             if members.iter().any(|&i| self.accesses[i].subs.len() != 1) {
                 continue;
             }
-            let shifts = self.shifts(&members);
-            let values = self.flat(&members, &shifts);
+            let longer = self.longer(&members);
+            let values = self.flat(&members, &longer);
             let strides = self.strides(&members, &values);
             if !strides.chain.is_empty() {
-                self.split(&members, &values, &strides, &shifts);
+                self.split(&members, &values, &strides, &longer);
             }
         }
     }
@@ -164,68 +164,10 @@ impl Builder<'_> {
         (Domain { pieces, exact: d.exact && !lost }, lost)
     }
 
-    /// How far rows are longer than a parameter says: 2 for the `n` of `i*(n + 2) + j`. The text says so where it multiplies by
-    /// such a sum; else what multiplies a counter alone and what multiplies it together with the parameter, for all subscripts
-    /// and counters alike.
-    fn shifts(&self, members: &[usize]) -> Vec<(Var, i128)> {
-        let values = self.flat(members, &[]);
-        let mut computed: FxHashMap<Var, Option<i128>> = FxHashMap::default();
-        let mut written: FxHashMap<Var, Option<i128>> = FxHashMap::default();
-        for (&i, p) in members.iter().zip(&values) {
-            let Some(p) = p else { continue };
-            let coefficients: FxHashMap<&[Var], i128> = p.terms().collect();
-            for (m, c) in p.terms().filter(|(m, _)| m.iter().any(|&v| !self.is_param(v))) {
-                for (k, &v) in m.iter().enumerate().filter(|(_, &v)| self.is_param(v)) {
-                    let rest: Vec<Var> = [&m[..k], &m[k + 1..]].concat();
-                    let alone = coefficients.get(&rest[..]).copied().unwrap_or(0);
-                    let by_sum = self.multiplies(self.accesses[i].term, v);
-                    let by_number = (!rest.contains(&v) && alone % c == 0).then(|| alone / c);
-                    for (all, shift) in [(&mut computed, by_number), (&mut written, by_sum)] {
-                        let known = all.entry(v).or_insert(shift);
-                        if *known != shift {
-                            *known = None;
-                        }
-                    }
-                }
-            }
-        }
-        let shift = |(v, k): (Var, Option<i128>)| {
-            Some((v, written.get(&v).copied().flatten().or(k).filter(|&k| k != 0)?))
-        };
-        let mut all: Vec<(Var, i128)> = computed.into_iter().filter_map(shift).collect();
-        all.sort_unstable();
-        all
-    }
-
-    /// The one number `k` for which the text multiplies by `v + k`.
-    fn multiplies(&self, access: TermId, v: Var) -> Option<i128> {
-        let body = self.body;
-        let products = body.walk(access).filter(|&x| *body.op(x) == Op::Binary(BinOp::Mul));
-        let mut found = products.flat_map(|x| body.args(x)).filter_map(|&f| self.exceeds(f, v));
-        let first = found.next()?;
-        found.all(|k| k == first).then_some(first)
-    }
-
-    /// The number by which a sum in the text is larger than the parameter.
-    fn exceeds(&self, t: TermId, v: Var) -> Option<i128> {
-        let VarKind::Param(Param::Symbol(s)) = *self.vars.kind(v) else { return None };
-        let body = self.body;
-        let is = |x: TermId| body.as_symbol(x) == Some(s);
-        match (body.op(t), body.args(t)) {
-            (Op::Binary(BinOp::Add), &[a, b]) if is(a) => body.as_int(b),
-            (Op::Binary(BinOp::Add), &[a, b]) if is(b) => body.as_int(a),
-            (Op::Binary(BinOp::Sub), &[a, b]) if is(a) => body.as_int(b).map(|k| -k),
-            _ => None,
-        }
-    }
-
     /// The flattened subscripts, with the length of a row in the place of each parameter of which it is known how far that is
     /// from it.
-    fn flat(&self, members: &[usize], shifts: &[(Var, i128)]) -> Vec<Option<Poly>> {
-        let value = |&i: &usize| {
-            let value = self.accesses[i].subs.first()?.value.clone()?;
-            shifts.iter().try_fold(value, |p, &(v, k)| p.shifted(v, -k))
-        };
+    pub(super) fn flat(&self, members: &[usize], longer: &Longer) -> Vec<Option<Poly>> {
+        let value = |&i: &usize| longer.in_rows(self.accesses[i].subs.first()?.value.as_ref()?);
         members.iter().map(value).collect()
     }
 
@@ -251,27 +193,35 @@ impl Builder<'_> {
             if rows <= 0 || is_inside(self, &parts[k]) {
                 continue;
             }
+            // `j * n + n - 2` is meant to be near the end of row `j`, not before the next one's begin
+            let is_before = |p: &Poly| {
+                let p = back(p).unwrap_or_default();
+                let falls = p.terms().any(|(m, c)| c < 0 && !m.is_empty());
+                falls || p.as_constant().is_some_and(|c| c < 0)
+            };
+            let mut likely = None;
+            let mut found = None;
             for by in 1..=rows.min(MAX_ROWS_BACK) {
                 let moved = Poly::from_terms([(length.clone(), by * each)]).and_then(|l| parts[k].add(&l));
                 let row = parts[k - 1].add_constant(-by);
                 let (Some(moved), Some(row)) = (moved, row) else { break };
                 if is_inside(self, &moved) {
-                    (parts[k], parts[k - 1]) = (moved, row);
+                    found = Some((moved, row));
                     break;
                 }
+                if likely.is_none() && is_before(&parts[k]) && !is_before(&moved) {
+                    likely = Some((moved, row));
+                }
+            }
+            if let Some((column, row)) = found.or(likely) {
+                (parts[k], parts[k - 1]) = (column, row);
             }
         }
     }
 
     /// Gives the subscripts, of which `values` are the flattened ones, a dimension for each stride and one more.
-    fn split(
-        &mut self,
-        members: &[usize],
-        values: &[Option<Poly>],
-        strides: &Strides,
-        shifts: &[(Var, i128)],
-    ) {
-        let back = |p: &Poly| shifts.iter().try_fold(p.clone(), |p, &(v, k)| p.shifted(v, k));
+    fn split(&mut self, members: &[usize], values: &[Option<Poly>], strides: &Strides, longer: &Longer) {
+        let back = |p: &Poly| longer.back(p);
         // All or nothing: first see that every known subscript splits into linear parts.
         let mut splits = Vec::new();
         for (p, &i) in values.iter().zip(members) {
@@ -318,7 +268,7 @@ impl Builder<'_> {
                 self.accesses[i].lengths = vec![None; n];
                 continue;
             };
-            let at = Site { access: i, shifts, strides, froms: &froms };
+            let at = Site { access: i, longer, strides, froms: &froms };
             let mut parts = rows;
             let mut inner: Vec<Poly> = (1..strides.chain.len())
                 .filter_map(|k| self.keep_in_row(&at, k, &parts[k], &parts[k]))
@@ -409,7 +359,7 @@ impl Builder<'_> {
 
     /// Asks that what stands between `least` and `most` lies in dimension `k`, and gives its length.
     fn keep_in_row(&mut self, at: &Site<'_>, k: usize, least: &Poly, most: &Poly) -> Option<Poly> {
-        let back = |p: &Poly| at.shifts.iter().try_fold(p.clone(), |p, &(v, k)| p.shifted(v, k));
+        let back = |p: &Poly| at.longer.back(p);
         let (length, times) = at.strides.length(k);
         let need = at.need(self, k, (&length, times));
         let length = self.row_length(at.strides, k, &back);
@@ -508,25 +458,12 @@ impl Builder<'_> {
         self.accesses[access].why.get_or_insert(why);
         Poly::var(column)
     }
-
-    /// What the text of an access calls the length of its rows: `n`, or `n + 2` where that is so much longer.
-    fn names_row(&self, access: TermId, v: Var, shifts: &[(Var, i128)]) -> Option<TermId> {
-        let body = self.body;
-        let s = match *self.vars.kind(v) {
-            VarKind::Param(Param::Term(t)) => return Some(t),
-            VarKind::Param(Param::Symbol(s)) => s,
-            _ => return None,
-        };
-        let shift = shifts.iter().find(|(x, _)| *x == v).map(|(_, k)| *k);
-        let sum = shift.and_then(|k| body.walk(access).find(|&x| self.exceeds(x, v) == Some(k)));
-        sum.or_else(|| body.walk(access).find(|&x| body.as_symbol(x) == Some(s)))
-    }
 }
 
 /// Where a subscript is split.
 struct Site<'s> {
     access: usize,
-    shifts: &'s [(Var, i128)],
+    longer: &'s Longer,
     strides: &'s Strides,
     /// The first column of the dimensions from 1 on.
     froms: &'s [Poly],
@@ -536,7 +473,7 @@ impl Site<'_> {
     /// What is needed in dimension `k`, a row whose length is a product of parameters, so many times.
     fn need(&self, m: &Builder<'_>, k: usize, (length, times): (&[Var], i128)) -> Need {
         let a = &m.accesses[self.access];
-        let stride = length.iter().find_map(|&v| m.names_row(a.term, v, self.shifts)).unwrap_or(a.term);
+        let stride = m.names_row(a.term, length, self.longer).unwrap_or(a.term);
         // it is said of them, and nothing else
         let times = u32::try_from(times).unwrap_or(u32::MAX);
         let from_zero = self.froms.get(k - 1).is_none_or(|p| *p == Poly::default());

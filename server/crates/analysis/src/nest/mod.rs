@@ -16,6 +16,7 @@ mod hopeless;
 mod inductions;
 mod lengths;
 mod loaded;
+mod longer;
 mod loops;
 mod needed;
 mod objects;

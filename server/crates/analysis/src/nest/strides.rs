@@ -188,7 +188,10 @@ fn common_factor(values: &[Option<Poly>]) -> Option<Var> {
     }
     let (first, rest) = products.split_first()?;
     if rest.is_empty() {
-        return None;
+        // the `n` of `(m - 2) * n + i` and `n + i`, which are rows of `n`
+        let alone = |v: &Var| values.iter().flatten().any(|p| p.coefficient(*v) != 0);
+        let mut of = first.iter().copied().filter(alone);
+        return of.next().filter(|_| of.next().is_none());
     }
     first.iter().copied().find(|v| rest.iter().all(|p| p.contains(v)))
 }

@@ -537,16 +537,24 @@ impl<'p> Host<'p> {
     }
 
     /// What must hold of what blocks left; otherwise the loop itself decides.
-    fn checks(&self) -> Vec<Term> {
+    fn checks(&mut self) -> Vec<Term> {
         let (plan, kernel) = (self.plan, self.kernel);
-        let ordered = kernel.reductions.iter().filter(|r| reduce::nan_flag(plan, r, "").is_some());
         let block = Term::Name(format!("{}block", plan.prefix));
         let mut out = Vec::new();
-        for r in ordered {
-            let part = Term::name(&r.partial_name).at(block.clone());
-            let is_number = Term::binary(BinOp::Eq, part.clone(), part);
-            let why = Term::Words("no NaN: the loop's order would decide".to_owned());
-            out.push(Term::head("_Each", vec![block.clone(), self.blocks(), is_number, why]));
+        let each = |out: &mut Vec<Term>, blocks: Term, holds: Term, why: &str| {
+            out.push(Term::head("_Each", vec![block.clone(), blocks, holds, Term::Words(why.to_owned())]));
+        };
+        for (k, r) in kernel.reductions.iter().enumerate() {
+            let part = || Term::name(&r.partial_name).at(Term::Name(format!("{}block", plan.prefix)));
+            if reduce::nan_flag(plan, r, "").is_some() {
+                let is_number = Term::binary(BinOp::Eq, part(), part());
+                each(&mut out, self.blocks(), is_number, "no NaN: the loop's order would decide");
+            }
+            if let Some(op) = r.keeps_zero() {
+                let stays = Term::binary(op, self.accumulator(k, r), part());
+                let holds = Term::binary(BinOp::Or, Term::binary(BinOp::Ne, part(), Term::Int(0)), stays);
+                each(&mut out, self.blocks(), holds, "no zero: the loop's order would decide its sign");
+            }
         }
         out
     }

@@ -25,6 +25,7 @@ mod region;
 mod region_rows;
 mod rows;
 mod scalars;
+mod signed_zeros;
 mod simplify;
 mod support;
 mod threads;
@@ -52,6 +53,7 @@ pub(crate) use names::{has_word, part as name_part, Namer};
 pub use refuse::{NextStep, Reason, Refusal, RefusalKind};
 pub use region::{plan_name, plan_region, region_needs, RegionPlan};
 pub use rows::{RowsPart, RowsPlan};
+pub use signed_zeros::Zeros;
 pub(crate) use support::is_written_out;
 pub(crate) use threads::comparison;
 pub use threads::ThreadPlan;
@@ -515,6 +517,7 @@ pub struct ReductionPlan {
     pub op: ReductionOp,
     pub ty: TypeId,
     pub form: MinMaxForm,
+    pub zeros: Zeros,
     /// The statements that accumulate.
     pub updates: Vec<TermId>,
     /// Names in the host block.

@@ -15,7 +15,7 @@ use super::simplify;
 use super::support::Support;
 use super::{
     BufferPlan, Input, Kernel, MinMaxForm, Note, Plan, Reason, ReductionPlan, Refusal, RefusalKind, Scalar,
-    Site, Stride, StrideSource, Test, TestKind,
+    Site, Stride, StrideSource, Test, TestKind, Zeros,
 };
 
 /// All decisions of a region's offload.
@@ -165,7 +165,7 @@ impl<'a> Builder<'_, 'a> {
             }
             // what blocks leave is put together on the device, or by the host
             let on_device = k.reductions.iter().all(is_own) && k.keyed.is_empty() && nest.finals.is_empty();
-            let ordered = |r: &ReductionPlan| r.form == MinMaxForm::Ordered;
+            let ordered = |r: &ReductionPlan| r.form == MinMaxForm::Ordered || r.zeros != Zeros::Alike;
             if let Some(r) = k.reductions.iter().find(|r| r.cell && (!on_device || ordered(r))) {
                 self.refuse(RefusalKind::ReductionCell, r.place);
             }

@@ -9,7 +9,7 @@ use super::build::Builder;
 use super::keyed::is_keyed;
 use super::naming::variable;
 use super::support::Support;
-use super::{bounds, simplify, FinalValue, InductionPlan, MinMaxForm, ReductionPlan, RefusalKind};
+use super::{bounds, simplify, FinalValue, InductionPlan, MinMaxForm, ReductionPlan, RefusalKind, Zeros};
 use crate::access::mentions;
 
 /// The integer type sums and products are kept in: regrouped, they may leave a type's range on the way to a result inside
@@ -83,6 +83,11 @@ impl<'a> Builder<'_, 'a> {
             if forms.iter().any(|&f| f != form) {
                 self.refuse(RefusalKind::NanOrder(s), r.place);
             }
+            let ordered = is_float && form != MinMaxForm::Function;
+            let zeros = match r.op {
+                ReductionOp::Min | ReductionOp::Max if ordered => super::signed_zeros::zeros(body, r),
+                _ => Zeros::Alike,
+            };
             let name = variable(body, s);
             out.push(ReductionPlan {
                 symbol: s,
@@ -92,6 +97,7 @@ impl<'a> Builder<'_, 'a> {
                 op: r.op,
                 ty,
                 form,
+                zeros,
                 updates: r.updates.clone(),
                 device_name: self.host_name(&format!("gpu_{name}")),
                 partial_name: self.host_name(&format!("part_{name}")),

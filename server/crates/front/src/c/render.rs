@@ -73,6 +73,12 @@ impl Rendered {
     fn last(&self) -> &str {
         self.starts.last().and_then(|&s| self.text.get(s as usize..)).unwrap_or("")
     }
+    /// Whether it ends with `type)` or `*)`: what follows is converted, and not called.
+    fn ends_cast(&self) -> bool {
+        let [.., of, close] = self.starts[..] else { return false };
+        let of = self.text.get(of as usize..close as usize).unwrap_or("").trim_end();
+        self.last() == ")" && (TYPE_WORDS.contains(&of) || of == "*")
+    }
     fn pop(&mut self) -> Option<(String, Info)> {
         let start = self.starts.pop()? as usize;
         let text = self.text.get(start..)?.to_owned();
@@ -291,7 +297,7 @@ impl<'a> Render<'a, '_> {
         self.text(end - 2) != "*"
             && matches!(self.text(end), "+" | "-" | "*" | "&" | "&&")
             && !called
-            && !matches!(before, ")" | "]" | "")
+            && (!matches!(before, ")" | "]" | "") || self.out.ends_cast())
     }
 
     /// `name<<<a, b>>>` → `__ww_launch(name, a, b)`.

@@ -373,9 +373,11 @@ impl<'a> Lower<'a> {
             Ty::Int(_) => self.repr(&answer),
             _ => self.opaque("?"),
         };
+        let of = base.map_or("", |b| self.text(b));
+        let two_meanings = self.outline.uncertain.iter().any(|u| **u == *of);
         // no name of C's library has a dot
         let name = if named.contains('.') { named.to_owned() } else { format!("{named}(…)") };
-        let name = match name.chars().count() > 60 || name.contains('\n') {
+        let name = match two_meanings || name.chars().count() > 60 || name.contains('\n') {
             true => "a method".to_owned(),
             false => name,
         };

@@ -138,9 +138,25 @@ impl<'a> Lower<'a> {
             return self.unknown("a part of this expression is missing", node);
         };
         let v = self.expr(inner);
+        if said == Overflow::Wraps && !self.is_checked_around(node) {
+            // as everywhere else
+            return v;
+        }
         let ty = self.b.get(v.t).ty;
         let t = self.term(Op::Arithmetic(said), [v.t], ty, node);
         self.value(t, v.ty)
+    }
+
+    /// Whether `checked` is around a place, as a statement or as an expression.
+    fn is_checked_around(&self, node: Node<'a>) -> bool {
+        let mut around = node.parent();
+        while let Some(n) = around {
+            if n.kind() == "checked_expression" && self.text(n).starts_with("checked") {
+                return true;
+            }
+            around = n.parent();
+        }
+        self.checked
     }
 
     fn default_value(&mut self, node: Node<'a>) -> Value {

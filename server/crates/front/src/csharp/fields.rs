@@ -55,10 +55,16 @@ impl<'a> Lower<'a> {
         let is_struct = self.outline.types.get(of).is_some_and(|t| t.kind == "struct");
         let kept = field.is_readonly && !self.member.is_constructor && !is_struct;
         if self.keeps(&field, kept) {
-            return Some(self.as_parameter(name, &field, node));
+            let path = if self.hides(name) { format!("this.{name}") } else { name.to_owned() };
+            return Some(self.as_parameter(&path, &field, node));
         }
         let this = self.this(node);
         self.cell(this.t, true, &field, node)
+    }
+
+    /// Whether something that the member declares has this name, too: it is what the name alone means in places.
+    fn hides(&self, name: &str) -> bool {
+        self.own_names.contains(name)
     }
 
     /// Whether the field has one value while the member runs. `kept`: nobody may set it.
@@ -96,7 +102,13 @@ impl<'a> Lower<'a> {
                 return Some(self.number(v, ty, node));
             }
         }
-        let path = if own { name.to_owned() } else { format!("{of}.{name}") };
+        let hidden = self.hides(name);
+        let is_generic = self.outline.types.get(of).is_some_and(|t| !t.parameters.is_empty());
+        if (hidden || !own) && (is_generic || self.hides(of)) {
+            // nothing that is written without its arguments names it
+            return None;
+        }
+        let path = if own && !hidden { name.to_owned() } else { format!("{of}.{name}") };
         if self.keeps(&field, kept) {
             return Some(self.as_parameter(&path, &field, node));
         }

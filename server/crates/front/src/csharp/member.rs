@@ -9,7 +9,7 @@ use term::{
 };
 use tree_sitter::Node;
 
-use super::names::{assigned, Entity, Var};
+use super::names::{assigned, declared, Entity, Var};
 use super::nested::Nested;
 use super::outline::Outline;
 use super::read::children;
@@ -74,6 +74,8 @@ pub(super) struct Lower<'a> {
     pub outside: FxHashMap<Arc<str>, SymbolId>,
     /// Names that the member sets.
     pub assigned: FxHashSet<&'a str>,
+    /// Names of what the member declares: parameters, variables, functions.
+    pub own_names: FxHashSet<&'a str>,
     pub returns: Ty,
     pub depth: u32,
     /// Hidden variables, numbered.
@@ -132,6 +134,7 @@ fn once<'a>(
         params: Vec::new(),
         outside: FxHashMap::default(),
         assigned: assigned(member, text),
+        own_names: declared(member, text),
         returns: Ty::Void,
         depth: 0,
         hidden: 0,

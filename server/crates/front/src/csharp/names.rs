@@ -77,6 +77,38 @@ pub(super) fn assigned<'t>(member: &Member<'_>, text: &'t str) -> FxHashSet<&'t 
     assigned_in(&member.bodies, text)
 }
 
+/// The names of all that a member declares, in the whole of it and of what is around it: all names at the places of declarations.
+pub(super) fn declared<'t>(member: &Member<'_>, text: &'t str) -> FxHashSet<&'t str> {
+    let mut out = FxHashSet::default();
+    let around = member.node.into_iter().chain(member.owner).chain(member.bodies.iter().copied());
+    for top in around {
+        let mut whole = top;
+        // functions in others: what those declare hides fields, too
+        while let Some(p) =
+            whole.parent().filter(|p| !matches!(p.kind(), "declaration_list" | "compilation_unit"))
+        {
+            whole = p;
+        }
+        walk(whole, |node| {
+            let name = match node.kind() {
+                "member_access_expression" | "qualified_name" | "invocation_expression" => None,
+                "foreach_statement" => node.child_by_field_name("left"),
+                "implicit_parameter" => Some(node),
+                _ => node.child_by_field_name("name"),
+            };
+            let known = name.filter(|n| matches!(n.kind(), "identifier" | "implicit_parameter"));
+            out.extend(known.and_then(|n| text.get(n.byte_range())));
+            // `var (a, b)`
+            if matches!(node.kind(), "tuple_pattern" | "parenthesized_variable_designation") {
+                let parts = children(node).into_iter().filter(|c| c.kind() == "identifier");
+                out.extend(parts.filter_map(|n| text.get(n.byte_range())));
+            }
+            true
+        });
+    }
+    out
+}
+
 /// Likewise, of these nodes.
 pub(super) fn assigned_in<'t>(bodies: &[Node<'_>], text: &'t str) -> FxHashSet<&'t str> {
     let mut out = FxHashSet::default();

@@ -74,6 +74,36 @@ pub(crate) struct Method {
     pub is_plain: bool,
 }
 
+/// Types of `System` that members are understood by.
+const OF_SYSTEM: [&str; 26] = [
+    "Array",
+    "Boolean",
+    "Buffer",
+    "Byte",
+    "Char",
+    "Console",
+    "Convert",
+    "Decimal",
+    "Double",
+    "Int16",
+    "Int32",
+    "Int64",
+    "Math",
+    "MathF",
+    "Object",
+    "Parallel",
+    "ReadOnlySpan",
+    "SByte",
+    "Single",
+    "Span",
+    "String",
+    "System",
+    "Tuple",
+    "UInt16",
+    "UInt32",
+    "UInt64",
+];
+
 pub(crate) const TYPES: [&str; 5] = [
     "class_declaration",
     "struct_declaration",
@@ -115,16 +145,32 @@ pub(crate) fn outline(root: Node<'_>, text: &str) -> Outline {
         }
         !is_body(node.kind())
     });
+    let spaces: Vec<Vec<&str>> = declared.iter().map(|n| namespace(*n, text)).collect();
+    let one_space = spaces.windows(2).all(|w| w[0] == w[1]);
     for node in declared {
         let name = word(node.child_by_field_name("name"), text);
         let ty = read_type(node, text);
         if let Some(bases) = child(node, "base_list") {
             out.derived_from.extend(children(bases).into_iter().map(|b| word(Some(b), text)));
         }
-        if ty.is_partial || ty.kind.is_empty() || out.types.contains_key(&name) {
+        // in another namespace it is the library's that is meant
+        let two_meanings = !one_space && OF_SYSTEM.contains(&&*name);
+        if ty.is_partial || ty.kind.is_empty() || two_meanings || out.types.contains_key(&name) {
             out.uncertain.push(name.clone());
         }
         out.types.insert(name, ty);
+    }
+    out
+}
+
+/// The namespaces around a node, innermost first.
+fn namespace<'t>(mut node: Node<'_>, text: &'t str) -> Vec<&'t str> {
+    let mut out = Vec::new();
+    while let Some(parent) = node.parent() {
+        if parent.kind() == "namespace_declaration" {
+            out.extend(parent.child_by_field_name("name").and_then(|n| text.get(n.byte_range())));
+        }
+        node = parent;
     }
     out
 }

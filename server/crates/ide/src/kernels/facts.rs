@@ -4,9 +4,7 @@ use analysis::{BarrierVerdict, KernelFacts, RaceVerdict, Split, Uniformity};
 use base::Span;
 use term::Op;
 
-use super::{
-    known_launch, launch_of, needless_everywhere, said, shape, thread_words, LaunchPlace, Origin, Shape,
-};
+use super::{known_launch, needless_everywhere, said, shape, thread_words, LaunchPlace, Origin, Shape};
 use crate::{Ask, Doc};
 
 /// A kernel and what is proved of it.
@@ -121,15 +119,17 @@ pub fn kernel_reports(ask: &Ask, launches: &[(String, Shape)]) -> Vec<KernelRepo
 fn one(ask: &Ask, item: &front::Item, launches: &[(String, Shape)]) -> KernelReport {
     let doc = &ask.doc;
     let asked = launches.iter().rev().find(|(n, _)| item.is_called(n)).map(|(_, s)| s.clone());
+    let (facts, launch) = match &asked {
+        Some(s) => {
+            let launch = known_launch(doc, s);
+            (ask.kernel_facts_with(item, &launch), launch)
+        }
+        None => ask.kernel_facts(item),
+    };
     let shape = match asked {
         Some(s) => Some((s, Origin::Asked)),
-        None => shape::of_file(doc, item).ok().flatten(),
+        None => said::which(doc, item, &launch),
     };
-    let launch = match &shape {
-        Some((s, _)) => known_launch(doc, s),
-        None => launch_of(doc, item),
-    };
-    let facts = ask.kernel_facts_with(item, &launch);
     let list = match &shape {
         Some((s, _)) => s.taken.clone(),
         None => shape::block_of(doc, item).map(|(_, t)| t).unwrap_or_default(),

@@ -46,6 +46,7 @@ pub(crate) use said::{as_written, launch_words, line, looked_at, missing, named,
 pub(crate) use shape::of_file as shape_of_file;
 pub use shape::{parse as parse_shape, Origin, Shape};
 
+use crate::limits::kernels::LAUNCHES;
 use crate::{Ask, Doc};
 
 /// What to run.
@@ -520,24 +521,25 @@ pub(crate) fn is_launched(doc: &Doc, item: &front::Item) -> bool {
     matches!(shape::of_file(doc, item), Ok(Some(_)))
 }
 
-/// What the document says of a kernel's launch, for the analysis.
-pub(crate) fn launch_of(doc: &Doc, item: &front::Item) -> analysis::KernelLaunch {
-    match shape::of_file(doc, item) {
-        Ok(Some((s, _))) => known_launch(doc, &s),
-        _ => {
-            let (block, list) = shape::block_of(doc, item).unzip();
-            analysis::KernelLaunch {
-                block,
-                most_threads: item.launch_bounds,
-                limits: limits(doc),
-                taken: list.unwrap_or_default().iter().map(|t| (t.name.clone(), t.value)).collect(),
-                ..Default::default()
-            }
-        }
+/// What the document says of a kernel's launches, for the analysis: one at least, that of which it says most first.
+fn launches_of(doc: &Doc, item: &front::Item) -> Vec<analysis::KernelLaunch> {
+    let known = shape::known_of(doc, item).unwrap_or_default();
+    let mut out: Vec<analysis::KernelLaunch> = known.iter().map(|(s, _)| known_launch(doc, s)).collect();
+    if out.is_empty() {
+        let (block, list) = shape::block_of(doc, item).unzip();
+        out.push(analysis::KernelLaunch {
+            block,
+            most_threads: item.launch_bounds,
+            limits: limits(doc),
+            taken: list.unwrap_or_default().iter().map(|t| (t.name.clone(), t.value)).collect(),
+            ..Default::default()
+        });
     }
+    out.truncate(LAUNCHES);
+    out
 }
 
-/// Whether a barrier that is needless with the launch that [`launch_of`] names is so with every launch in the file, and in every
+/// Whether a barrier that is needless with the launch that it is judged with is so with every launch in the file, and in every
 /// instance of the template that the kernel is one of.
 pub(crate) fn needless_everywhere(ask: &Ask, item: &front::Item, barrier: Span) -> bool {
     let doc = &ask.doc;

@@ -2,20 +2,23 @@
 
 use std::sync::Arc;
 
-use analysis::{KernelFacts, KernelLaunch};
+use analysis::{BarrierVerdict, KernelFacts, KernelLaunch, RaceObstacle, RaceVerdict};
 use rustc_hash::FxHashSet;
-use term::{Body, Op, Storage};
+use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
-use super::launch_of;
+use super::launches_of;
 use crate::check::Tier;
 use crate::memo::KernelKey;
 use crate::{Ask, Doc};
 
 impl Ask {
-    /// What is proved of a kernel with the launch its document says, and that launch.
+    /// What is proved of a kernel with the launch its document says, and that launch: of several the one with which most goes wrong,
+    /// or else is unknown, so that what is said to be right is right with all of them.
     pub(crate) fn kernel_facts(&self, item: &front::Item) -> (Arc<KernelFacts>, KernelLaunch) {
-        let launch = launch_of(&self.doc, item);
-        (self.kernel_facts_with(item, &launch), launch)
+        let all = launches_of(&self.doc, item).into_iter();
+        let found = gravest(all.map(|launch| (self.kernel_facts_with(item, &launch), launch)));
+        let (facts, launch) = found.unwrap_or_default();
+        (with_what_is_given(&self.doc, item, facts), launch)
     }
 
     /// Likewise with another launch.
@@ -46,9 +49,10 @@ impl Ask {
 
     /// Likewise, if it was proved before.
     pub(crate) fn known_kernel_facts(&self, item: &front::Item) -> Option<(Arc<KernelFacts>, KernelLaunch)> {
-        let launch = launch_of(&self.doc, item);
-        let (facts, _) = self.known(&self.key(item, &launch))?;
-        Some((facts, launch))
+        let all = launches_of(&self.doc, item).into_iter();
+        let known = all.map(|launch| Some((self.known(&self.key(item, &launch))?.0, launch)));
+        let (facts, launch) = gravest(known.collect::<Option<Vec<_>>>()?.into_iter())?;
+        Some((with_what_is_given(&self.doc, item, facts), launch))
     }
 
     /// Kernels of which something is unknown only because steps were spent; nothing is proved for this answer.
@@ -78,6 +82,74 @@ impl Ask {
     fn key(&self, item: &front::Item, launch: &KernelLaunch) -> KernelKey {
         let called = called(&self.doc, &item.body);
         KernelKey { kernel: item.body.hash, called, launch: launch.clone(), steps: 0 }
+    }
+}
+
+/// What holds as long as two parameters do not overlap is unknown where a launch gives both of them pointers into one array.
+fn with_what_is_given(doc: &Doc, item: &front::Item, facts: Arc<KernelFacts>) -> Arc<KernelFacts> {
+    let RaceVerdict::Free { apart, .. } = &facts.races else { return facts };
+    let given = doc.launches(&item.name).find_map(|(host, t)| {
+        let args = host.body.args(t).get(5..).unwrap_or_default();
+        let of = |name: &Arc<str>| {
+            let k = super::shape::parameters(&item.body).position(|p| p == *name)?;
+            pointed_into(&host.body, *args.get(k)?)
+        };
+        let both = apart.iter().find(|[a, b]| of(a).zip(of(b)).is_some_and(|(a, b)| a == b))?;
+        Some(RaceObstacle::Given { parameters: both.clone(), at: host.body.span(t).shifted(host.span.start) })
+    });
+    match given {
+        Some(why) => Arc::new(KernelFacts { races: RaceVerdict::Unknown(why), ..(*facts).clone() }),
+        None => facts,
+    }
+}
+
+/// The variable that an argument points into: `x` of `x + 1` and `&x[n]`.
+fn pointed_into(body: &Body, mut t: TermId) -> Option<SymbolId> {
+    loop {
+        let is_pointer = |x: TermId| {
+            matches!(body.types.kind(body.ty(x)), TypeKind::Pointer { .. } | TypeKind::Array { .. })
+        };
+        t = match (body.op(t), body.args(t)) {
+            (Op::Sym(s), _) => return Some(*s),
+            (Op::Cast, &[of]) => of,
+            (Op::AddrOf, &[cell]) if *body.op(cell) == Op::Index => *body.args(cell).first()?,
+            (Op::Binary(BinOp::Add | BinOp::Sub), &[a, b]) => match is_pointer(a) {
+                true => a,
+                false => b,
+            },
+            _ => return None,
+        };
+    }
+}
+
+/// The first of those with which most goes wrong. Nothing is worse than what shows a race or a barrier that not all reach.
+fn gravest(
+    all: impl Iterator<Item = (Arc<KernelFacts>, KernelLaunch)>,
+) -> Option<(Arc<KernelFacts>, KernelLaunch)> {
+    let mut found: Option<(u32, (Arc<KernelFacts>, KernelLaunch))> = None;
+    for (facts, launch) in all {
+        let gravity = gravity(&facts);
+        if found.as_ref().is_none_or(|f| f.0 < gravity) {
+            found = Some((gravity, (facts, launch)));
+        }
+        if gravity == MOST {
+            break;
+        }
+    }
+    found.map(|f| f.1)
+}
+
+const MOST: u32 = 4;
+
+fn gravity(facts: &KernelFacts) -> u32 {
+    let barrier = |wrong: fn(&BarrierVerdict) -> bool| facts.barriers.iter().any(|b| wrong(&b.verdict));
+    match &facts.races {
+        RaceVerdict::Race(_) => MOST,
+        _ if barrier(|v| matches!(v, BarrierVerdict::Divergent(_))) => MOST,
+        _ if facts.out_of_range.iter().flatten().next().is_some() => 3,
+        RaceVerdict::Unknown(_) => 2,
+        _ if barrier(|v| matches!(v, BarrierVerdict::Unknown(_))) => 1,
+        RaceVerdict::Free { .. } => 0,
     }
 }
 

@@ -8,7 +8,7 @@ use analysis::{
 };
 use base::Span;
 
-use super::shape::{Origin, Taken};
+use super::shape::{Origin, Shape, Taken};
 use super::{shape, thread_words, LaunchPlace};
 use crate::function_view::in_full;
 use crate::words::quoted;
@@ -85,13 +85,13 @@ pub(crate) fn touches(w: &RaceWitness, s: &RaceSide) -> &'static str {
 /// `2 blocks of 64 threads, n = 100`, which launch of several that is, and what was taken for it.
 pub(crate) fn launch_words(doc: &Doc, kernel: &front::Item, launch: &KernelLaunch) -> String {
     let (Some(grid), Some(block)) = (launch.grid, launch.block) else { return String::new() };
-    let of_file = shape::of_file(doc, kernel).ok().flatten();
+    let of_file = which(doc, kernel, launch);
     let taken = match (launch.taken.is_empty(), &of_file) {
         (false, Some((s, _))) => taken_words(doc, &s.taken),
         _ => String::new(),
     };
     let which = match of_file {
-        Some((s, Origin::Launch(at))) if (s.grid, s.block) == (grid, block) => match at {
+        Some((_, Origin::Launch(at))) => match at {
             LaunchPlace::Here(at) if !is_launched_again(doc, kernel, at) => String::new(),
             at => format!(" (the launch {})", launch_place(doc, &at)),
         },
@@ -106,6 +106,14 @@ pub(crate) fn launch_words(doc: &Doc, kernel: &front::Item, launch: &KernelLaunc
     let blocks = if grid == [1, 1, 1] { "block" } else { "blocks" };
     let threads = if block == [1, 1, 1] { "thread" } else { "threads" };
     format!("{} {blocks} of {} {threads}{}{which}{taken}", product(grid), product(block), values.concat())
+}
+
+/// Which of the file's launches it is that a kernel is judged with; one that was tried is none of them.
+pub(super) fn which(doc: &Doc, kernel: &front::Item, launch: &KernelLaunch) -> Option<(Shape, Origin)> {
+    let all = shape::known_of(doc, kernel).ok()?;
+    let exact = all.iter().find(|(s, _)| super::known_launch(doc, s) == *launch);
+    let alike = || all.iter().find(|(s, _)| (Some(s.grid), Some(s.block)) == (launch.grid, launch.block));
+    exact.or_else(alike).cloned()
 }
 
 /// `on line 10`, `on line 10 of main.cu`
@@ -296,6 +304,10 @@ pub(crate) fn verdict(
                          what the counters hold when the kernel starts"
                     )
                 }
+                RaceObstacle::Given { parameters: [a, b], at } => format!(
+                    "the launch on line {} gives `{a}` and `{b}` pointers into what may be one array",
+                    line(doc, *at)
+                ),
                 RaceObstacle::SameValue { object, term } => {
                     format!("threads write one value to one place of `{object}` on line {}", own(*term))
                 }

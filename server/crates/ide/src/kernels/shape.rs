@@ -111,24 +111,40 @@ fn extents(text: &str) -> Result<[u32; 3], String> {
     Ok(out)
 }
 
-/// What the file says of a kernel's launch. `Err`: it says something that is not understood.
+/// What the file says of a kernel's launch: of several the one that it says most of. `Err`: it says something that is not understood.
 pub(crate) fn of_file(doc: &Doc, item: &front::Item) -> Result<Option<(Shape, Origin)>, String> {
+    Ok(known_of(doc, item)?.into_iter().next())
+}
+
+/// All launches of the kernel that the file says in full, each once, those with fewer values taken first; a comment says the only one.
+pub(super) fn known_of(doc: &Doc, item: &front::Item) -> Result<Vec<(Shape, Origin)>, String> {
     for d in &doc.unit().directives {
         if let front::DirectiveKind::Other(name, args) = &d.kind {
             if &**name == "launch" && item.span.start <= d.before && d.before < item.span.end {
-                return parse(args).map(|s| Some((s, Origin::Comment)));
+                return parse(args).map(|s| vec![(s, Origin::Comment)]);
             }
         }
     }
     // one that the text fixes says more than one with values that were taken
-    let all = doc.given(&item.name);
     let whole = |g: &&GivenLaunch| {
         let g = &g.given;
         let fits = g.block.is_some_and(|b| super::limits(doc).fits_block(b));
         g.grid.is_some() && fits && g.shared_bytes.is_some()
     };
-    let known = all.iter().filter(whole).min_by_key(|g| g.given.taken.len());
-    Ok(known.and_then(|g| Some((of_given(doc, item, g)?, Origin::Launch(g.at.clone())))))
+    let mut known: Vec<&GivenLaunch> = doc.given(&item.name).iter().filter(whole).collect();
+    known.sort_by_key(|g| g.given.taken.len());
+    let mut out: Vec<(Shape, Origin)> = Vec::new();
+    for g in known {
+        let Some(shape) = of_given(doc, item, g) else { continue };
+        if out.iter().all(|(s, _)| shape_key(s) != shape_key(&shape)) {
+            out.push((shape, Origin::Launch(g.at.clone())));
+        }
+    }
+    Ok(out)
+}
+
+fn shape_key(s: &Shape) -> ([u32; 3], [u32; 3], u64, &Vec<(String, String)>) {
+    (s.grid, s.block, s.shared_bytes, &s.values)
 }
 
 /// What a launch says whose grid and block are known.
@@ -193,7 +209,7 @@ pub(super) fn block_of(doc: &Doc, item: &front::Item) -> Option<([u32; 3], Vec<T
     same.then_some((block, list.into_iter().take(first.given.block_taken).collect()))
 }
 
-fn parameters(body: &Body) -> impl Iterator<Item = Arc<str>> + '_ {
+pub(super) fn parameters(body: &Body) -> impl Iterator<Item = Arc<str>> + '_ {
     let list = body.args(body.root).first().copied();
     list.into_iter().flat_map(|l| body.args(l)).filter_map(|&p| match body.op(p) {
         Op::Declare(s) => Some(body.symbols[*s].name.clone()),

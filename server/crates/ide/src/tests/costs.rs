@@ -57,7 +57,7 @@ fn regions_that_are_too_long_are_given_up_at_once() {
     // the last thing that is tried may begin with one step left
     let most = crate::limits::region_plan::STEPS + analysis::SAVE.function + analysis::OFFLOAD_STEPS;
     let spent = run.plans.spent();
-    assert!(spent >= analysis::SAVE.function && spent <= most, "{spent} of {most}");
+    assert!(spent >= analysis::SAVE.each_loop && spent <= most, "{spent} of {most}");
 }
 
 /// While the user types only what is quickly planned is; who asks what can be done at one loop has that one planned.

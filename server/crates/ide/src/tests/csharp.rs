@@ -218,3 +218,59 @@ fn a_parameter_that_is_set_anew_may_be_null() {
     assert_eq!(met(text), "run-time check");
     assert_eq!(met(&text.replace("        a = b;\n", "")), "proof");
 }
+
+/// A field that a parameter or a variable hides keeps its `this` where the method is called.
+#[test]
+fn hidden_fields_are_named_in_full() {
+    let call = |body: &str| {
+        let fields = "double k = 3; double[] data = new double[9]; static double s = 1;";
+        let written = offloaded(&format!(
+            "class Gain {{ {fields}\n{}\n{} }}",
+            &body[..body.find("for").unwrap()],
+            &body[body.find("for").unwrap()..]
+        ))
+        .host;
+        let line = written.lines().find(|l| l.contains("OnGpu(")).map(|l| l.trim().to_owned());
+        line.unwrap_or(written)
+    };
+    let one = call(
+        "void Apply(double[] a, double k) { for (int i = 0; i < a.Length; i++) a[i] = a[i] * k + this.k; }",
+    );
+    assert!(one.contains("(a, k, this.k)"), "{one}");
+    let two =
+        call("void Set(double[] data) { for (int i = 0; i < data.Length; i++) this.data[i] = data[i]; }");
+    assert!(two.contains("(data, this.data)"), "{two}");
+    let three = call(
+        "void Add(double[] a, double s) { for (int i = 0; i < a.Length; i++) a[i] = a[i] * s + Gain.s; }",
+    );
+    assert!(three.contains("(a, s, Gain.s)"), "{three}");
+    // nothing hides it
+    let four = call("void Scale(double[] a) { for (int i = 0; i < a.Length; i++) a[i] = a[i] * this.k; }");
+    assert!(four.contains("(a, k)"), "{four}");
+}
+
+/// A class that has the name of one of the library's, in another namespace, is not taken for it, nor it for the class.
+#[test]
+fn a_type_of_another_namespace_is_another_type() {
+    let verdicts = |uses: &str| {
+        let doc = open_csharp(&format!(
+            "using System;
+            namespace Lib {{ static class Math {{ public static double Sqrt(double x) {{ return 2 * x; }} }} }}
+            {uses}"
+        ));
+        full(&doc).loops.iter().map(|l| l.report().verdict).collect::<Vec<_>>().join(" ")
+    };
+    let method =
+        "static void Root(double[] a) { for (int i = 0; i < a.Length; i++) a[i] = Math.Sqrt(a[i]); }";
+    assert_eq!(verdicts(&format!("namespace App {{ class P {{ {method} }} }}")), "unknown");
+    // one space, one meaning
+    let own = format!("namespace Lib {{ class P {{ {method} }} }}");
+    assert_eq!(verdicts(&own), "independent");
+}
+
+/// What is `unchecked` where nothing is checked computes as everything does.
+#[test]
+fn unchecked_says_nothing_new() {
+    let text = "class P { static void Mix(int[] a) { for (int i = 0; i < a.Length; i++) a[i] = unchecked(a[i] * 31); } }";
+    assert_eq!(offered(text).0.len(), 1, "{:?}", offered(text));
+}

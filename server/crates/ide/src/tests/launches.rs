@@ -162,3 +162,53 @@ fn unchecked_launches_are_told_once() {
         assert!(said(&told).contains("unchecked-launch"), "{told}");
     }
 }
+
+/// What is right with one launch and wrong with another is wrong.
+#[test]
+fn every_launch_is_judged() {
+    let report = |code: &str| kernel_reports(&Ask::thorough(&open_cuda(code)), &[]).remove(0);
+    let turned = "__global__ void turned(const int *a, int *o) {
+        __shared__ int s[64];
+        int t = threadIdx.x;
+        s[t] = a[blockIdx.x * blockDim.x + t];
+        __syncwarp();
+        o[blockIdx.x * blockDim.x + t] = s[blockDim.x - 1 - t];
+    }\n";
+    let launched = |sizes: &[&str]| {
+        let all = sizes.iter().map(|s| format!("turned<<<{s}>>>(a, o);")).collect::<String>();
+        report(&format!("{turned}void f(int *a, int *o) {{ {all} }}"))
+    };
+    assert_eq!(launched(&["8, 32"]).races.verdict, "race-free");
+    for sizes in [["8, 32", "8, 64"], ["8, 64", "8, 32"]] {
+        let r = launched(&sizes);
+        assert_eq!(r.races.verdict, "race", "{sizes:?}");
+        assert_eq!(r.shape.expect("a launch").0.block, [64, 1, 1]);
+    }
+    let half = "__global__ void half(float *d, int n) {
+        int t = threadIdx.x;
+        if (t < n) { d[t] += 1; __syncthreads(); d[t] *= 2; }
+    }
+    void f(float *d) { half<<<1, 128>>>(d, 128); half<<<1, 128>>>(d, 100); }";
+    assert_eq!(report(half).barriers[0].verdict, "divergent");
+}
+
+/// Parameters that must not overlap, and a launch that gives both one array.
+#[test]
+fn a_launch_may_give_one_array_twice() {
+    let verdict = |host: &str| {
+        let code = format!(
+            "__global__ void copy(const float *x, float *y, int n) {{
+                int i = blockIdx.x * blockDim.x + threadIdx.x;
+                if (i < n) y[i] = x[i];
+            }}
+            void f(float *a, float *b) {{ {host} }}"
+        );
+        let races = kernel_reports(&Ask::thorough(&open_cuda(&code)), &[]).remove(0).races;
+        (races.verdict, races.reason.unwrap_or_default())
+    };
+    assert_eq!(verdict("copy<<<15, 256>>>(a, b, 3840);").0, "race-free");
+    let (word, why) = verdict("copy<<<15, 256>>>(a, a + 1, 3840);");
+    assert_eq!(word, "unknown");
+    assert!(why.contains("`x` and `y`") && why.contains("line 5"), "{why}");
+    assert_eq!(verdict("copy<<<15, 256>>>(&a[0], &a[1], 3840);").0, "unknown");
+}

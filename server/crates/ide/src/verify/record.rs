@@ -534,6 +534,7 @@ fn scalars(layout: &Layout) -> Option<Vec<(u64, Scalar)>> {
 
 fn scalar(kind: ElementKind) -> Scalar {
     match kind {
+        ElementKind::Bool => Scalar::Truth,
         ElementKind::F32 => Scalar::F32,
         ElementKind::F64 => Scalar::F64,
         other => Scalar::Whole(other.size() as u8),

@@ -203,6 +203,7 @@ fn in_row(
     // the length of the row has no words of its own where it stands in what is called
     let same = own == stride;
     let stride = match times {
+        _ if same => stride,
         1 => stride,
         n if stride.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') => format!("{n} * {stride}"),
         n => format!("{n} * ({stride})"),

@@ -186,8 +186,10 @@ fn rewritten(set: &RuleSet, systems: &[&str], terms: &str) -> Result<Rewritten, 
     }
     // these two say where text stands, and are not written themselves
     let is_place = |head: &str| [LOOP, AHEAD].contains(&head) && !systems.contains(&STEPS);
-    let is_word =
-        |w: &str| w.starts_with('_') && w != print::C.truth && w[1..].starts_with(char::is_uppercase);
+    // `_Bool*` is a type
+    let first =
+        |w: &str| w.split(|c: char| !(c.is_alphanumeric() || c == '_')).next() == Some(print::C.truth);
+    let is_word = |w: &str| w.starts_with('_') && !first(w) && w[1..].starts_with(char::is_uppercase);
     let is_left = |n: &Tree| match &n.op {
         Op::Apply(head) => head.starts_with('_') && !is_place(head),
         Op::Name(word) => is_word(word) && !is_place(word),

@@ -249,13 +249,15 @@ impl Host<'_> {
             ConditionKind::NoWrap(t) => format!("{} does not wrap around", q(*t)),
             ConditionKind::Bounds { access, .. } => format!("{} stays inside its dimensions", q(*access)),
             ConditionKind::InRow { access, stride, times, from_zero } => {
-                let length = match times {
-                    1 => q(*stride),
-                    n => format!("{n} times {}", q(*stride)),
+                let row = match times {
+                    // the text has no words for the length
+                    _ if self.plan.body.same(*stride, *access) => "row".to_owned(),
+                    1 => format!("row of {}", q(*stride)),
+                    n => format!("row of {n} times {}", q(*stride)),
                 };
                 match from_zero {
-                    true => format!("{} stays in its row of {length}", q(*access)),
-                    false => format!("the columns of {} span no more than a row of {length}", q(*access)),
+                    true => format!("{} stays in its {row}", q(*access)),
+                    false => format!("the columns of {} span no more than a {row}", q(*access)),
                 }
             }
             ConditionKind::Injective(_) | ConditionKind::InRange { .. } | ConditionKind::Size { .. } => {

@@ -1,0 +1,141 @@
+//! Zeros of floating extremes. `-0.0 < 0.0` is false, so that of zeros the order decides which one a loop keeps, and with it the sign
+//! of its result (IEEE 754-2008, 5.11). Kernels meet values in another order: where a zero replaces what was there before, the
+//! loop itself decides, unless no value is ever a negative zero.
+
+use term::{BinOp, Body, Op, SymbolId, TermId, UnOp};
+
+use super::ReductionPlan;
+
+/// How an extreme treats zeros.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Zeros {
+    /// None of its values is a negative zero, or it is no floating extreme.
+    Alike,
+    /// A zero replaces what is not one, or what comes first stays.
+    First,
+    /// Of equal values the last one stays.
+    Last,
+}
+
+/// How the updates of a floating minimum or maximum treat zeros.
+pub(super) fn zeros(body: &Body, r: &analysis::Reduction) -> Zeros {
+    let mut found = Zeros::Alike;
+    // of `t = s + e; s = t` what the first computes
+    let keeps = |u: TermId| match (body.op(u), body.args(u)) {
+        (Op::Assign, &[_, value]) => matches!(body.op(value), Op::Sym(_) | Op::Member { .. }),
+        _ => false,
+    };
+    for &u in r.updates.iter().filter(|&&u| !keeps(u)) {
+        match taken(body, u, r.place) {
+            Some((value, _)) if is_never_negative_zero(body, value, DEPTH) => {}
+            Some((_, false)) if found != Zeros::Last => found = Zeros::First,
+            _ => found = Zeros::Last,
+        }
+    }
+    found
+}
+
+/// Definitions of variables, one within another, that are looked through.
+const DEPTH: u32 = 6;
+
+/// The value that an update compares, and whether it takes one that is equal. `None`: not told.
+fn taken(body: &Body, update: TermId, place: TermId) -> Option<(TermId, bool)> {
+    let strip = |mut t: TermId| {
+        while *body.op(t) == Op::Cast {
+            t = *body.args(t).first()?;
+        }
+        Some(t)
+    };
+    let is_place = |t: TermId| strip(t).is_some_and(|t| body.same(t, place));
+    let (condition, keeps_if_true) = match (body.op(update), body.args(update)) {
+        (Op::If, &[c, _]) => (c, false),
+        (Op::Assign | Op::Declare(_), &[.., value]) => {
+            let select = strip(value)?;
+            match (body.op(select), body.args(select)) {
+                (Op::Select, &[c, kept, _]) => (c, is_place(kept)),
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    let Op::Binary(op) = *body.op(condition) else { return None };
+    let &[a, b] = body.args(condition) else { return None };
+    let value = if is_place(a) { b } else { a };
+    let or_equal = match op {
+        BinOp::Le | BinOp::Ge => true,
+        BinOp::Lt | BinOp::Gt => false,
+        _ => return None,
+    };
+    Some((value, or_equal != keeps_if_true))
+}
+
+/// Whether a floating value is never `-0.0`, rounded to nearest.
+fn is_never_negative_zero(body: &Body, t: TermId, depth: u32) -> bool {
+    let of = |t: TermId| is_never_negative_zero(body, t, depth);
+    if body.types.as_float(body.ty(t)).is_none() {
+        return true;
+    }
+    match (body.op(t), body.args(t)) {
+        (Op::Float(v), _) => v.get().to_bits() != (-0.0f64).to_bits(),
+        (Op::Cast, &[x]) => of(x),
+        // equal numbers differ by +0, and so does a sum of two zeros of which one is +0
+        (Op::Binary(BinOp::Add), &[a, b]) => of(a) || of(b),
+        (Op::Binary(BinOp::Sub), &[a, _]) => of(a),
+        (Op::Binary(BinOp::Mul), &[a, b]) => body.same(a, b),
+        (Op::Select, &[_, a, b]) => of(a) && of(b),
+        (Op::Comma, &[.., last]) => of(last),
+        (Op::Unary(UnOp::Plus), &[x]) => of(x),
+        (Op::Call, &[_, ref args @ ..]) => {
+            let name = body.callee(t).filter(|f| body.library.contains(f)).map(|f| &*body.symbols[f].name);
+            match (name, args) {
+                (Some("fabs" | "fabsf" | "exp" | "expf" | "exp2" | "exp2f" | "Math.Abs"), _) => true,
+                (Some("hypot" | "hypotf" | "cosh" | "coshf"), _) => true,
+                (Some("sqrt" | "sqrtf" | "Math.Sqrt"), &[x]) => of(x),
+                _ => false,
+            }
+        }
+        (Op::Sym(s), _) if depth > 0 => {
+            defined(body, *s).is_some_and(|value| is_never_negative_zero(body, value, depth - 1))
+        }
+        _ => false,
+    }
+}
+
+/// The one value that a variable of the function is given, where it is declared.
+fn defined(body: &Body, s: SymbolId) -> Option<TermId> {
+    if !body.symbols[s].is_own_scalar() {
+        return None;
+    }
+    let mut value = None;
+    for t in body.walk(body.root) {
+        match (body.op(t), body.args(t)) {
+            (Op::Declare(d), &[init]) if *d == s && value.is_none() => value = Some(init),
+            (Op::Declare(d), &[_, ..]) if *d == s => return None,
+            (Op::Assign | Op::Compound(_) | Op::Step { .. } | Op::AddrOf, &[place, ..])
+                if body.as_symbol(place) == Some(s) =>
+            {
+                match (body.op(t), value) {
+                    (Op::Assign, None) => value = body.args(t).get(1).copied(),
+                    _ => return None,
+                }
+            }
+            _ => {}
+        }
+    }
+    value
+}
+
+impl ReductionPlan {
+    /// What must hold of a partial result and of the variable, both floating, for the order not to decide the sign of a zero: the
+    /// operation by which the variable must not be worse, where the partial result is a zero.
+    pub(crate) fn keeps_zero(&self) -> Option<BinOp> {
+        use analysis::ReductionOp::{Max, Min};
+        match (self.zeros, self.op) {
+            (Zeros::First, Min) => Some(BinOp::Le),
+            (Zeros::First, Max) => Some(BinOp::Ge),
+            (Zeros::Last, Min) => Some(BinOp::Lt),
+            (Zeros::Last, Max) => Some(BinOp::Gt),
+            _ => None,
+        }
+    }
+}
