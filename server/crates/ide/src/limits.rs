@@ -55,7 +55,7 @@ pub(crate) mod hover {
 /// Of `kernels`.
 pub(crate) mod kernels {
     /// Launches of one kernel that it is judged with.
-    pub(crate) const LAUNCHES: usize = 12;
+    pub(crate) const LAUNCHES: usize = 64;
 }
 
 /// Of `kernels::beside`.

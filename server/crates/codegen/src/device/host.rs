@@ -42,7 +42,7 @@ use super::expr::{Dialect, Exprs};
 use super::host_expr::{Helpers, Named, Scope};
 use super::host_term::{Term, LONG_LONG};
 use super::{keyed, promises, reduce};
-use crate::plan::{expr_params, name_part, BufferPlan, Kernel, Plan, ReductionPlan, Test, TestKind};
+use crate::plan::{expr_params, name_part, BufferPlan, Kernel, Plan, ReductionPlan, Test, TestKind, Zeros};
 use crate::{HostPages, HostSide};
 
 /// The host's side of a plan.
@@ -550,8 +550,14 @@ impl<'p> Host<'p> {
                 let is_number = Term::binary(BinOp::Eq, part(), part());
                 each(&mut out, self.blocks(), is_number, "no NaN: the loop's order would decide");
             }
-            if let Some(op) = r.keeps_zero() {
-                let stays = Term::binary(op, self.accumulator(k, r), part());
+            let stays = match (r.keeps_zero(), r.zeros) {
+                (Some(op), _) => Some(Term::binary(op, self.accumulator(k, r), part())),
+                (None, Zeros::Replaced) => {
+                    Some(Term::binary(BinOp::Ne, self.accumulator(k, r), Term::Int(0)))
+                }
+                _ => None,
+            };
+            if let Some(stays) = stays {
                 let holds = Term::binary(BinOp::Or, Term::binary(BinOp::Ne, part(), Term::Int(0)), stays);
                 each(&mut out, self.blocks(), holds, "no zero: the loop's order would decide its sign");
             }

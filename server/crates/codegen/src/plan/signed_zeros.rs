@@ -2,15 +2,17 @@
 //! of its result (IEEE 754-2008, 5.11). Kernels meet values in another order: where a zero replaces what was there before, the
 //! loop itself decides, unless no value is ever a negative zero.
 
-use term::{BinOp, Body, Op, SymbolId, TermId, UnOp};
+use term::{BinOp, Body, FloatKind, Op, Storage, SymbolId, TermId, TypeId, UnOp};
 
 use super::ReductionPlan;
 
 /// How an extreme treats zeros.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Zeros {
-    /// None of its values is a negative zero, or it is no floating extreme.
+    /// None of its values is a negative zero and equal ones do not replace, or it is no floating extreme.
     Alike,
+    /// None of its values is a negative zero, and equal ones replace what the variable holds before the loop.
+    Replaced,
     /// A zero replaces what is not one, or what comes first stays.
     First,
     /// Of equal values the last one stays.
@@ -26,11 +28,20 @@ pub(super) fn zeros(body: &Body, r: &analysis::Reduction) -> Zeros {
         _ => false,
     };
     for &u in r.updates.iter().filter(|&&u| !keeps(u)) {
-        match taken(body, u, r.place) {
-            Some((value, _)) if is_never_negative_zero(body, value, DEPTH) => {}
-            Some((_, false)) if found != Zeros::Last => found = Zeros::First,
-            _ => found = Zeros::Last,
-        }
+        let this = match taken(body, u, r.place) {
+            Some((value, takes_equal)) => match (keeps_its_zero(body, value, r.ty, DEPTH), takes_equal) {
+                (true, false) => Zeros::Alike,
+                (true, true) => Zeros::Replaced,
+                (false, false) => Zeros::First,
+                (false, true) => Zeros::Last,
+            },
+            None => Zeros::Last,
+        };
+        found = match (found, this) {
+            (Zeros::Alike, other) | (other, Zeros::Alike) => other,
+            (a, b) if a == b => a,
+            _ => Zeros::Last,
+        };
     }
     found
 }
@@ -69,6 +80,54 @@ fn taken(body: &Body, update: TermId, place: TermId) -> Option<(TermId, bool)> {
     Some((value, or_equal != keeps_if_true))
 }
 
+/// Whether a value is never `-0.0` as one of the type: what is negative and too small for a narrower type becomes that.
+fn keeps_its_zero(body: &Body, t: TermId, ty: TypeId, depth: u32) -> bool {
+    use FloatKind::{Long, F32};
+    match (body.types.as_float(body.ty(t)), body.types.as_float(ty)) {
+        (Some(from), Some(to)) if from != to && (from == Long || to == F32) => {
+            is_never_negative(body, t, depth)
+        }
+        _ => is_never_negative_zero(body, t, depth),
+    }
+}
+
+/// Whether a floating value is neither negative nor `-0.0`.
+fn is_never_negative(body: &Body, t: TermId, depth: u32) -> bool {
+    let of = |t: TermId| is_never_negative(body, t, depth);
+    if body.types.as_float(body.ty(t)).is_none() {
+        // smaller numbers there are none
+        return true;
+    }
+    match (body.op(t), body.args(t)) {
+        (Op::Float(v), _) => v.get().is_sign_positive(),
+        (Op::Cast, &[x]) => of(x),
+        (Op::Binary(BinOp::Add), &[a, b]) => {
+            [a, b].iter().all(|&x| body.types.as_float(body.ty(x)).is_some() && of(x))
+        }
+        (Op::Binary(BinOp::Mul), &[a, b]) => body.same(a, b),
+        (Op::Select, &[_, a, b]) => of(a) && of(b),
+        (Op::Comma, &[.., last]) => of(last),
+        (Op::Call, &[_, ref args @ ..]) => match (library(body, t), args) {
+            (Some(name), _) if NEVER_NEGATIVE.contains(&name) => true,
+            (Some("sqrt" | "sqrtf" | "Math.Sqrt"), &[x]) => of(x),
+            _ => false,
+        },
+        (Op::Sym(s), _) if depth > 0 => {
+            defined(body, *s).is_some_and(|value| is_never_negative(body, value, depth - 1))
+        }
+        _ => false,
+    }
+}
+
+/// Functions that give nothing negative, and no `-0.0`.
+const NEVER_NEGATIVE: [&str; 11] =
+    ["fabs", "fabsf", "exp", "expf", "exp2", "exp2f", "hypot", "hypotf", "cosh", "coshf", "Math.Abs"];
+
+/// The name of the library's function that is called.
+fn library(body: &Body, call: TermId) -> Option<&str> {
+    body.callee(call).filter(|f| body.library.contains(f)).map(|f| &*body.symbols[f].name)
+}
+
 /// Whether a floating value is never `-0.0`, rounded to nearest.
 fn is_never_negative_zero(body: &Body, t: TermId, depth: u32) -> bool {
     let of = |t: TermId| is_never_negative_zero(body, t, depth);
@@ -77,7 +136,7 @@ fn is_never_negative_zero(body: &Body, t: TermId, depth: u32) -> bool {
     }
     match (body.op(t), body.args(t)) {
         (Op::Float(v), _) => v.get().to_bits() != (-0.0f64).to_bits(),
-        (Op::Cast, &[x]) => of(x),
+        (Op::Cast, &[x]) => keeps_its_zero(body, x, body.ty(t), depth),
         // equal numbers differ by +0, and so does a sum of two zeros of which one is +0
         (Op::Binary(BinOp::Add), &[a, b]) => of(a) || of(b),
         (Op::Binary(BinOp::Sub), &[a, _]) => of(a),
@@ -85,17 +144,14 @@ fn is_never_negative_zero(body: &Body, t: TermId, depth: u32) -> bool {
         (Op::Select, &[_, a, b]) => of(a) && of(b),
         (Op::Comma, &[.., last]) => of(last),
         (Op::Unary(UnOp::Plus), &[x]) => of(x),
-        (Op::Call, &[_, ref args @ ..]) => {
-            let name = body.callee(t).filter(|f| body.library.contains(f)).map(|f| &*body.symbols[f].name);
-            match (name, args) {
-                (Some("fabs" | "fabsf" | "exp" | "expf" | "exp2" | "exp2f" | "Math.Abs"), _) => true,
-                (Some("hypot" | "hypotf" | "cosh" | "coshf"), _) => true,
-                (Some("sqrt" | "sqrtf" | "Math.Sqrt"), &[x]) => of(x),
-                _ => false,
-            }
-        }
+        (Op::Call, &[_, ref args @ ..]) => match (library(body, t), args) {
+            (Some(name), _) if NEVER_NEGATIVE.contains(&name) => true,
+            (Some("sqrt" | "sqrtf" | "Math.Sqrt"), &[x]) => keeps_its_zero(body, x, body.ty(t), depth),
+            _ => false,
+        },
         (Op::Sym(s), _) if depth > 0 => {
-            defined(body, *s).is_some_and(|value| is_never_negative_zero(body, value, depth - 1))
+            let ty = body.symbols[*s].ty;
+            defined(body, *s).is_some_and(|value| keeps_its_zero(body, value, ty, depth - 1))
         }
         _ => false,
     }
@@ -103,7 +159,8 @@ fn is_never_negative_zero(body: &Body, t: TermId, depth: u32) -> bool {
 
 /// The one value that a variable of the function is given, where it is declared.
 fn defined(body: &Body, s: SymbolId) -> Option<TermId> {
-    if !body.symbols[s].is_own_scalar() {
+    // a parameter has a value before all others
+    if !body.symbols[s].is_own_scalar() || matches!(body.symbols[s].storage, Storage::Param(_)) {
         return None;
     }
     let mut value = None;

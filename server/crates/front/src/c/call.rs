@@ -241,6 +241,10 @@ impl Lower<'_> {
     /// `k<<<grid, block, shared, stream>>>(…)`
     pub(super) fn launch(&mut self, node: Node<'_>, configuration: Node<'_>) -> TermId {
         let mut parts = self.arguments(configuration);
+        let named = self.field(configuration, "arguments").and_then(|a| a.named_child(0));
+        if let Some(kernel) = named.and_then(|n| self.in_namespace(n)) {
+            parts[0] = kernel;
+        }
         if parts.len() < 3 || parts.len() > 5 {
             return self.reject(RejectKind::Unsupported, "this launch is not understood", node, parts);
         }

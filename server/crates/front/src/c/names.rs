@@ -12,6 +12,7 @@ use tree_sitter::Node;
 use crate::c::env::{Exported, ExportedTag};
 use crate::c::known::{self, KnownConstant, KnownResult, KnownType, VectorOf};
 use crate::c::{Entity, Lower, Tag};
+use crate::cpp::items::IN_NAMESPACE;
 
 /// Words that are never names.
 pub(crate) fn is_keyword(word: &str) -> bool {
@@ -169,6 +170,18 @@ impl Lower<'_> {
         });
         self.outside.insert(name.into(), id);
         id
+    }
+
+    /// The kernel of a namespace that a launch outside of it names, where the file defines one of that name.
+    pub(super) fn in_namespace(&mut self, node: Node<'_>) -> Option<TermId> {
+        let name: Arc<str> = self.text(node).into();
+        let Some(Entity::Unknown(_, reason)) = self.lookup(&name) else { return None };
+        if node.kind() != "identifier" || !reason.ends_with(IN_NAMESPACE) || self.env.defines_twice(&name) {
+            return None;
+        }
+        let ty = self.unknown();
+        let s = self.outside_symbol(&name, ty, Storage::Undeclared);
+        Some(self.symbol_use(s, node))
     }
 
     /// A use of a name.

@@ -29,6 +29,9 @@ fn first_word<'t>(first: &'t str, second: &'t str) -> &'t str {
     }
 }
 
+/// What is said of a name outside of its namespace.
+pub(crate) const IN_NAMESPACE: &str = "is declared in a namespace, which is not looked into from outside";
+
 impl Walk<'_, '_> {
     /// Handles an item of C++ at `k` and returns the index to go on at; `None` if C may stand there.
     pub(crate) fn foreign_item(&mut self, k: usize, end: usize) -> Option<usize> {
@@ -157,8 +160,7 @@ impl Walk<'_, '_> {
     pub(crate) fn leave_namespace(&mut self, from: u32, named: bool) {
         if named {
             self.s.number = self.s.number.saturating_add(1);
-            let reason = "is declared in a namespace, which is not looked into from outside";
-            self.s.env.hide(from, self.s.number, reason);
+            self.s.env.hide(from, self.s.number, IN_NAMESPACE);
             self.link("namespace ends");
         }
     }

@@ -11,7 +11,7 @@
 //! host is C.
 
 mod arrays;
-mod items;
+pub(crate) mod items;
 mod lenders;
 mod members;
 pub(crate) mod plain;

@@ -274,11 +274,8 @@ impl<'a> Plain<'a, '_> {
             }
             "[" if self.depth > 0 && self.is_lambda(k, before) => {
                 let mut end = self.group(k);
-                if self.text(end) == "(" {
-                    end = self.group(end);
-                }
                 while end < self.tokens.len() && !matches!(self.text(end), "{" | ";" | ")") {
-                    end += 1;
+                    end = if self.text(end) == "(" { self.group(end).max(end + 1) } else { end + 1 };
                 }
                 return self.gap(k, self.group(end).max(end), "functions without a name are not followed");
             }
@@ -445,6 +442,10 @@ impl<'a> Plain<'a, '_> {
         }
         if let Some(next) = self.group_call(k, last) {
             return next;
+        }
+        // the only kernel of that name that the file defines
+        if self.text(last + 1) == "<<" && self.text(last + 2) == "<" && self.is_ident(last) {
+            return last;
         }
         let mut end = (last + 1).min(self.tokens.len());
         if let Some(e) = self.angles(end).filter(|&e| self.text(e) == "(") {

@@ -8,7 +8,7 @@ use tree_sitter::Node;
 
 use super::literal;
 use super::member::{Lower, Value};
-use super::outline::Field;
+use super::outline::{Field, Type};
 use super::types::Ty;
 
 impl<'a> Lower<'a> {
@@ -18,13 +18,26 @@ impl<'a> Lower<'a> {
         if let Some(v) = self.field_of(&of, name, node) {
             return Some(v);
         }
-        let mut outer = self.outline.types.get(&of)?.outer.clone();
+        // a nearer type that has the name, or may inherit it, means its own
+        let has = |t: &Type| {
+            let mut names =
+                t.fields.iter().map(|f| &f.name).chain(&t.others).chain(t.methods.iter().map(|m| &m.name));
+            names.any(|n| **n == *name)
+        };
+        let mut nearer = self.outline.types.get(&of)?;
+        let (mut is_nearer, mut inherits) = (has(nearer), nearer.has_bases);
         for _ in 0..16 {
-            let of = outer?;
+            let of = nearer.outer.clone()?;
+            let ty = self.outline.types.get(&of)?;
+            if has(ty) && (is_nearer || inherits) {
+                return Some(self.unknown("which of two members this name means is not followed", node));
+            }
             if let Some(v) = self.static_field(&of, name, node) {
                 return Some(v);
             }
-            outer = self.outline.types.get(&of)?.outer.clone();
+            nearer = ty;
+            is_nearer |= has(ty);
+            inherits |= ty.has_bases;
         }
         None
     }
@@ -64,7 +77,7 @@ impl<'a> Lower<'a> {
 
     /// Whether something that the member declares has this name, too: it is what the name alone means in places.
     fn hides(&self, name: &str) -> bool {
-        self.own_names.contains(name)
+        self.own_names.contains(name.trim_start_matches('@'))
     }
 
     /// Whether the field has one value while the member runs. `kept`: nobody may set it.
@@ -104,7 +117,7 @@ impl<'a> Lower<'a> {
         }
         let hidden = self.hides(name);
         let is_generic = self.outline.types.get(of).is_some_and(|t| !t.parameters.is_empty());
-        if (hidden || !own) && (is_generic || self.hides(of)) {
+        if (hidden || !own) && (is_generic || self.hides(of) || self.is_field(of)) {
             // nothing that is written without its arguments names it
             return None;
         }

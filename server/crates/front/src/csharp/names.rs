@@ -96,8 +96,11 @@ pub(super) fn declared<'t>(member: &Member<'_>, text: &'t str) -> FxHashSet<&'t 
                 "implicit_parameter" => Some(node),
                 _ => node.child_by_field_name("name"),
             };
+            if node.kind() == "accessor_declaration" {
+                out.extend(["value", "field"]);
+            }
             let known = name.filter(|n| matches!(n.kind(), "identifier" | "implicit_parameter"));
-            out.extend(known.and_then(|n| text.get(n.byte_range())));
+            out.extend(known.and_then(|n| text.get(n.byte_range())).map(|n| n.trim_start_matches('@')));
             // `var (a, b)`
             if matches!(node.kind(), "tuple_pattern" | "parenthesized_variable_designation") {
                 let parts = children(node).into_iter().filter(|c| c.kind() == "identifier");

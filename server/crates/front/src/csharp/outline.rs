@@ -145,7 +145,10 @@ pub(crate) fn outline(root: Node<'_>, text: &str) -> Outline {
         }
         !is_body(node.kind())
     });
-    let spaces: Vec<Vec<&str>> = declared.iter().map(|n| namespace(*n, text)).collect();
+    let mut spaces: Vec<Vec<&str>> = declared.iter().map(|n| namespace(*n, text)).collect();
+    if child(root, "global_statement").is_some() {
+        spaces.push(Vec::new());
+    }
     let one_space = spaces.windows(2).all(|w| w[0] == w[1]);
     for node in declared {
         let name = word(node.child_by_field_name("name"), text);
@@ -154,7 +157,7 @@ pub(crate) fn outline(root: Node<'_>, text: &str) -> Outline {
             out.derived_from.extend(children(bases).into_iter().map(|b| word(Some(b), text)));
         }
         // in another namespace it is the library's that is meant
-        let two_meanings = !one_space && OF_SYSTEM.contains(&&*name);
+        let two_meanings = OF_SYSTEM.contains(&&*name) && (!one_space || ty.outer.is_some());
         if ty.is_partial || ty.kind.is_empty() || two_meanings || out.types.contains_key(&name) {
             out.uncertain.push(name.clone());
         }

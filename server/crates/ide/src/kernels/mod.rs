@@ -521,8 +521,9 @@ pub(crate) fn is_launched(doc: &Doc, item: &front::Item) -> bool {
     matches!(shape::of_file(doc, item), Ok(Some(_)))
 }
 
-/// What the document says of a kernel's launches, for the analysis: one at least, that of which it says most first.
-fn launches_of(doc: &Doc, item: &front::Item) -> Vec<analysis::KernelLaunch> {
+/// What the document says of a kernel's launches, for the analysis: one at least, that of which it says most first; and whether these
+/// are all.
+fn launches_of(doc: &Doc, item: &front::Item) -> (Vec<analysis::KernelLaunch>, bool) {
     let known = shape::known_of(doc, item).unwrap_or_default();
     let mut out: Vec<analysis::KernelLaunch> = known.iter().map(|(s, _)| known_launch(doc, s)).collect();
     if out.is_empty() {
@@ -535,8 +536,9 @@ fn launches_of(doc: &Doc, item: &front::Item) -> Vec<analysis::KernelLaunch> {
             ..Default::default()
         });
     }
+    let are_all = out.len() <= LAUNCHES;
     out.truncate(LAUNCHES);
-    out
+    (out, are_all)
 }
 
 /// Whether a barrier that is needless with the launch that it is judged with is so with every launch in the file, and in every

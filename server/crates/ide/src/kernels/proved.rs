@@ -15,10 +15,9 @@ impl Ask {
     /// What is proved of a kernel with the launch its document says, and that launch: of several the one with which most goes wrong,
     /// or else is unknown, so that what is said to be right is right with all of them.
     pub(crate) fn kernel_facts(&self, item: &front::Item) -> (Arc<KernelFacts>, KernelLaunch) {
-        let all = launches_of(&self.doc, item).into_iter();
-        let found = gravest(all.map(|launch| (self.kernel_facts_with(item, &launch), launch)));
-        let (facts, launch) = found.unwrap_or_default();
-        (with_what_is_given(&self.doc, item, facts), launch)
+        let (all, are_all) = launches_of(&self.doc, item);
+        let all = all.into_iter().map(|launch| (self.kernel_facts_with(item, &launch), launch)).collect();
+        together(&self.doc, item, all, are_all).unwrap_or_default()
     }
 
     /// Likewise with another launch.
@@ -49,10 +48,9 @@ impl Ask {
 
     /// Likewise, if it was proved before.
     pub(crate) fn known_kernel_facts(&self, item: &front::Item) -> Option<(Arc<KernelFacts>, KernelLaunch)> {
-        let all = launches_of(&self.doc, item).into_iter();
-        let known = all.map(|launch| Some((self.known(&self.key(item, &launch))?.0, launch)));
-        let (facts, launch) = gravest(known.collect::<Option<Vec<_>>>()?.into_iter())?;
-        Some((with_what_is_given(&self.doc, item, facts), launch))
+        let (all, are_all) = launches_of(&self.doc, item);
+        let known = all.into_iter().map(|launch| Some((self.known(&self.key(item, &launch))?.0, launch)));
+        together(&self.doc, item, known.collect::<Option<Vec<_>>>()?, are_all)
     }
 
     /// Kernels of which something is unknown only because steps were spent; nothing is proved for this answer.
@@ -122,30 +120,43 @@ fn pointed_into(body: &Body, mut t: TermId) -> Option<SymbolId> {
     }
 }
 
-/// The first of those with which most goes wrong. Nothing is worse than what shows a race or a barrier that not all reach.
-fn gravest(
-    all: impl Iterator<Item = (Arc<KernelFacts>, KernelLaunch)>,
+/// What holds of a kernel with all of its launches: the facts of the first of those with which most goes wrong, with the barriers that
+/// not all threads reach in others. `are_all`: no launch was left out.
+fn together(
+    doc: &Doc,
+    item: &front::Item,
+    mut all: Vec<(Arc<KernelFacts>, KernelLaunch)>,
+    are_all: bool,
 ) -> Option<(Arc<KernelFacts>, KernelLaunch)> {
-    let mut found: Option<(u32, (Arc<KernelFacts>, KernelLaunch))> = None;
-    for (facts, launch) in all {
-        let gravity = gravity(&facts);
-        if found.as_ref().is_none_or(|f| f.0 < gravity) {
-            found = Some((gravity, (facts, launch)));
-        }
-        if gravity == MOST {
-            break;
+    for (facts, _) in &mut all {
+        *facts = with_what_is_given(doc, item, facts.clone());
+        if let (RaceVerdict::Free { .. }, false) = (&facts.races, are_all) {
+            let why = RaceObstacle::Kernel(analysis::KernelObstacle::Budget);
+            *facts = Arc::new(KernelFacts { races: RaceVerdict::Unknown(why), ..(**facts).clone() });
         }
     }
-    found.map(|f| f.1)
+    let most = all.iter().map(|(facts, _)| gravity(facts)).max()?;
+    let (mut facts, launch) = all.iter().find(|(facts, _)| gravity(facts) == most)?.clone();
+    for k in 0..facts.barriers.len() {
+        if matches!(facts.barriers[k].verdict, BarrierVerdict::Divergent(_)) {
+            continue;
+        }
+        let same = |other: &Arc<KernelFacts>| {
+            let other = other.barriers.get(k).filter(|b| b.term == facts.barriers[k].term)?;
+            matches!(other.verdict, BarrierVerdict::Divergent(_)).then(|| other.clone())
+        };
+        if let Some(barrier) = all.iter().find_map(|(other, _)| same(other)) {
+            Arc::make_mut(&mut facts).barriers[k] = barrier;
+        }
+    }
+    Some((facts, launch))
 }
-
-const MOST: u32 = 4;
 
 fn gravity(facts: &KernelFacts) -> u32 {
     let barrier = |wrong: fn(&BarrierVerdict) -> bool| facts.barriers.iter().any(|b| wrong(&b.verdict));
     match &facts.races {
-        RaceVerdict::Race(_) => MOST,
-        _ if barrier(|v| matches!(v, BarrierVerdict::Divergent(_))) => MOST,
+        RaceVerdict::Race(_) => 5,
+        _ if barrier(|v| matches!(v, BarrierVerdict::Divergent(_))) => 4,
         _ if facts.out_of_range.iter().flatten().next().is_some() => 3,
         RaceVerdict::Unknown(_) => 2,
         _ if barrier(|v| matches!(v, BarrierVerdict::Unknown(_))) => 1,

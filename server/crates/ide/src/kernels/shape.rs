@@ -136,15 +136,16 @@ pub(super) fn known_of(doc: &Doc, item: &front::Item) -> Result<Vec<(Shape, Orig
     let mut out: Vec<(Shape, Origin)> = Vec::new();
     for g in known {
         let Some(shape) = of_given(doc, item, g) else { continue };
-        if out.iter().all(|(s, _)| shape_key(s) != shape_key(&shape)) {
+        // values that were taken are told, and make no other launch
+        let alike = |(s, _): &(Shape, Origin)| {
+            (s.grid, s.block, s.shared_bytes) == (shape.grid, shape.block, shape.shared_bytes)
+                && s.values == shape.values
+        };
+        if !out.iter().any(alike) {
             out.push((shape, Origin::Launch(g.at.clone())));
         }
     }
     Ok(out)
-}
-
-fn shape_key(s: &Shape) -> ([u32; 3], [u32; 3], u64, &Vec<(String, String)>) {
-    (s.grid, s.block, s.shared_bytes, &s.values)
 }
 
 /// What a launch says whose grid and block are known.

@@ -244,6 +244,11 @@ fn hidden_fields_are_named_in_full() {
         "void Add(double[] a, double s) { for (int i = 0; i < a.Length; i++) a[i] = a[i] * s + Gain.s; }",
     );
     assert!(three.contains("(a, s, Gain.s)"), "{three}");
+    // in a setter `value` is what is set
+    let set = "class Gain {\ndouble value; double[] a; double V { set { for (int i = 0; i < a.Length; i++)\n a[i] = a[i] * this.value + 1; } } }";
+    let doc = open_csharp(set);
+    let done = crate::offload(&crate::Ask::thorough(&doc), &full(&doc), &crate::Which::Line(2));
+    assert!(done.map_or(true, |d| d.host.contains("this.value)")), "a setter's `value` is another");
     // nothing hides it
     let four = call("void Scale(double[] a) { for (int i = 0; i < a.Length; i++) a[i] = a[i] * this.k; }");
     assert!(four.contains("(a, k)"), "{four}");

@@ -190,6 +190,18 @@ fn every_launch_is_judged() {
     }
     void f(float *d) { half<<<1, 128>>>(d, 128); half<<<1, 128>>>(d, 100); }";
     assert_eq!(report(half).barriers[0].verdict, "divergent");
+    // a race with one launch does not hide a barrier that not all threads reach with another
+    let both = "__global__ void both(float *d, float *e, int n, int s) {
+        int t = threadIdx.x;
+        if (t < n) { d[t] += 1; __syncthreads(); d[t] *= 2; }
+        e[t] = e[t + s];
+    }
+    void f(float *d, float *e) { both<<<1, 128>>>(d, e, 128, 1); both<<<1, 128>>>(d, e, 100, 0); }";
+    let found = report(both);
+    assert_eq!((found.races.verdict, found.barriers[0].verdict), ("race", "divergent"));
+    // the thirteenth of thirteen
+    let many: Vec<String> = (1..13).map(|k| format!("{k}, 32")).chain(["13, 64".to_owned()]).collect();
+    assert_eq!(launched(&many.iter().map(String::as_str).collect::<Vec<_>>()).races.verdict, "race");
 }
 
 /// Parameters that must not overlap, and a launch that gives both one array.
@@ -211,4 +223,35 @@ fn a_launch_may_give_one_array_twice() {
     assert_eq!(word, "unknown");
     assert!(why.contains("`x` and `y`") && why.contains("line 5"), "{why}");
     assert_eq!(verdict("copy<<<15, 256>>>(&a[0], &a[1], 3840);").0, "unknown");
+}
+
+/// Kernels of a namespace, launched from outside by their full names or with `using`.
+#[test]
+fn kernels_of_namespaces_are_launched_from_outside() {
+    let kernel = "namespace ns { __global__ void turn(float *a) { __shared__ float s[64];
+        s[threadIdx.x] = a[threadIdx.x]; a[threadIdx.x] = s[63 - threadIdx.x]; } }\n";
+    for host in [
+        "void f(float *a) { ns::turn<<<1, 64>>>(a); }",
+        "using namespace ns;\nvoid f(float *a) { turn<<<1, 64>>>(a); }",
+        "namespace ns { void f(float *a) { turn<<<1, 64>>>(a); } }",
+    ] {
+        let code = format!("{kernel}{host}");
+        assert_eq!(launches(&code), ["1 64"], "{host}");
+        assert_eq!(kernel_reports(&Ask::thorough(&open_cuda(&code)), &[])[0].races.verdict, "race");
+    }
+}
+
+/// What a function without a name does on the device is not the host's doing.
+#[test]
+fn a_function_without_a_name_is_not_the_host() {
+    let code =
+        "template <class F> __global__ void apply(F f, int n) { int i = threadIdx.x; if (i < n) f(i); }
+        void host(int n) {
+            float *f;
+            cudaMalloc(&f, n * sizeof(float));
+            apply<<<4, 256>>>([=] __device__(int k) { f[k] = k; }, n);
+            cudaDeviceSynchronize();
+        }";
+    let said = super::full(&open_cuda(code)).diagnostics;
+    assert!(said.iter().all(|d| d.code != "device-pointer-on-host"), "{said:?}");
 }

@@ -193,3 +193,38 @@ fn products_are_fused_where_that_is_asked() {
         assert_eq!(report.summary.contains("Products were fused"), is_fused, "{}", report.summary);
     }
 }
+
+/// Which zero an extreme keeps, the loop decides where a value may be a negative one.
+#[test]
+fn signs_of_zeros_are_the_loops() {
+    let asks = |ty: &str, step: &str| {
+        let text = format!(
+            "#include <math.h>\n{ty} f(int n, const double *x, {ty} m) {{\n    for (int i = 0; i < n; i++) {{ {step} }}\n    return m;\n}}\n"
+        );
+        let doc = open(&text);
+        let done = crate::offload(&crate::Ask::thorough(&doc), &full(&doc), &crate::Which::Line(3));
+        let done = done.unwrap_or_else(|e| panic!("{step}: {e:?}"));
+        done.edit.create.iter().any(|f| f.text.contains("decide its sign"))
+    };
+    for may in [
+        "if (x[i] < m) m = x[i];",
+        "if (x[i] >= m) m = x[i];",
+        "m = m > x[i] ? m : x[i];",
+        "double d = x[i] - 1; if (d < m) m = d;",
+        // an equal one replaces what may be -0.0
+        "m = m > fabs(x[i]) ? m : fabs(x[i]);",
+    ] {
+        assert!(asks("double", may), "{may}");
+    }
+    for never in [
+        "if (fabs(x[i]) > m) m = fabs(x[i]);",
+        "if (x[i] * x[i] < m) m = x[i] * x[i];",
+        "double d = sqrt(x[i] * x[i] + 1); if (d < m) m = d;",
+        "double d = x[i] + 0.0; if (d < m) m = d;",
+    ] {
+        assert!(!asks("double", never), "{never}");
+    }
+    // what is too small for a float becomes -0.0
+    assert!(asks("float", "float d = x[i] + 0.0; if (d < m) m = d;"));
+    assert!(!asks("float", "float d = x[i] * x[i]; if (d < m) m = d;"));
+}

@@ -1,7 +1,7 @@
 //! Conditions in words: the contract's short text, and what must be true as the rest of a sentence.
 
 use analysis::{plain_name, ConditionKind, Step};
-use term::{BinOp, FloatKind, Op, TermId, TypeKind};
+use term::{BinOp, FloatKind, Len, Op, TermId, TypeKind};
 
 use super::operator;
 use crate::function_view::FunctionView;
@@ -144,8 +144,33 @@ fn bounds(
     length_term: Option<TermId>,
     length: Option<u64>,
 ) -> (&'static str, String, String) {
-    let subscript = match view.body().args(access) {
-        [_, subscript, ..] => view.text(*subscript),
+    let body = view.body();
+    // of a place with several subscripts the one whose dimension has this length
+    let mut at = access;
+    let mut fitting: Vec<TermId> = Vec::new();
+    while let (Op::Index | Op::Member { .. }, &[of, ..]) = (body.op(at), body.args(at)) {
+        let is_length = |len: &Len| match (len, length_term, length) {
+            (Len::Const(n), None, Some(length)) => *n == length,
+            (Len::Term(t), Some(term), _) => body.same(*t, term),
+            _ => false,
+        };
+        let fits = match body.types.kind(body.ty(of)) {
+            TypeKind::Array { len, .. } => is_length(len),
+            TypeKind::Pointer { declared, .. } => is_length(declared),
+            _ => false,
+        };
+        if fits && *body.op(at) == Op::Index {
+            fitting.push(at);
+        }
+        at = of;
+    }
+    let one = match fitting[..] {
+        [] => Some(access),
+        [one] => Some(one),
+        _ => None,
+    };
+    let subscript = match one.map(|t| body.args(t)) {
+        Some(&[_, subscript, ..]) => view.text(subscript),
         _ => view.text(access),
     };
     let length = match (length_term, length) {
@@ -156,6 +181,10 @@ fn bounds(
             _ => "length".to_owned(),
         },
     };
+    if one.is_none() {
+        let sentence = format!("`{subscript}` stays inside its dimensions of length `{length}`");
+        return ("bounds", format!("{subscript},{length}"), sentence);
+    }
     let text = format!("0<={subscript}<{length}");
     let sentence = format!("`{subscript}` is never outside its dimension of length `{length}`");
     ("bounds", text, sentence)

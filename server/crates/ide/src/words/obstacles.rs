@@ -490,7 +490,7 @@ fn not_replayed(why: NotReplayed, text: &str, line: u32) -> ObstacleWords {
             "",
         ),
         NotReplayed::Value => (
-            format!("two iterations may meet by their subscripts, but no run that shows it could be followed: what `{text}` on line {line} decides is not known"),
+            format!("two iterations may meet by their subscripts, but no run shows it: runs could be followed only as far as `{text}` on line {line}, whose value is not known"),
             "",
         ),
         NotReplayed::NotUnderstood => (
