@@ -42,7 +42,7 @@ use super::expr::{Dialect, Exprs};
 use super::host_expr::{Helpers, Named, Scope};
 use super::host_term::{Term, LONG_LONG};
 use super::{keyed, promises, reduce};
-use crate::plan::{expr_params, name_part, BufferPlan, Kernel, Plan, ReductionPlan, Test, TestKind, Zeros};
+use crate::plan::{expr_params, name_part, BufferPlan, Kernel, Plan, ReductionPlan, Test, TestKind};
 use crate::{HostPages, HostSide};
 
 /// The host's side of a plan.
@@ -539,27 +539,21 @@ impl<'p> Host<'p> {
     /// What must hold of what blocks left; otherwise the loop itself decides.
     fn checks(&mut self) -> Vec<Term> {
         let (plan, kernel) = (self.plan, self.kernel);
-        let block = Term::Name(format!("{}block", plan.prefix));
+        let (block, blocks) = (Term::Name(format!("{}block", plan.prefix)), self.blocks());
         let mut out = Vec::new();
-        let each = |out: &mut Vec<Term>, blocks: Term, holds: Term, why: &str| {
-            out.push(Term::head("_Each", vec![block.clone(), blocks, holds, Term::Words(why.to_owned())]));
+        let each = |holds: Term, why: &str| {
+            Term::head("_Each", vec![block.clone(), blocks.clone(), holds, Term::Words(why.to_owned())])
         };
         for (k, r) in kernel.reductions.iter().enumerate() {
-            let part = || Term::name(&r.partial_name).at(Term::Name(format!("{}block", plan.prefix)));
+            let part = || Term::name(&r.partial_name).at(block.clone());
             if reduce::nan_flag(plan, r, "").is_some() {
                 let is_number = Term::binary(BinOp::Eq, part(), part());
-                each(&mut out, self.blocks(), is_number, "no NaN: the loop's order would decide");
+                out.push(each(is_number, "no NaN: the loop's order would decide"));
             }
-            let stays = match (r.keeps_zero(), r.zeros) {
-                (Some(op), _) => Some(Term::binary(op, self.accumulator(k, r), part())),
-                (None, Zeros::Replaced) => {
-                    Some(Term::binary(BinOp::Ne, self.accumulator(k, r), Term::Int(0)))
-                }
-                _ => None,
-            };
-            if let Some(stays) = stays {
+            if let Some(op) = r.keeps_zero() {
+                let stays = Term::binary(op, self.accumulator(k, r), part());
                 let holds = Term::binary(BinOp::Or, Term::binary(BinOp::Ne, part(), Term::Int(0)), stays);
-                each(&mut out, self.blocks(), holds, "no zero: the loop's order would decide its sign");
+                out.push(each(holds, "no zero: the loop's order would decide its sign"));
             }
         }
         out

@@ -183,11 +183,11 @@ fn defined(body: &Body, s: SymbolId) -> Option<TermId> {
 }
 
 impl ReductionPlan {
-    /// What must hold of a partial result and of the variable, both floating, for the order not to decide the sign of a zero: the
-    /// operation by which the variable must not be worse, where the partial result is a zero.
+    /// What must hold between the variable and a partial result that is a zero for the order not to decide the zero's sign.
     pub(crate) fn keeps_zero(&self) -> Option<BinOp> {
         use analysis::ReductionOp::{Max, Min};
         match (self.zeros, self.op) {
+            (Zeros::Replaced, _) => Some(BinOp::Ne),
             (Zeros::First, Min) => Some(BinOp::Le),
             (Zeros::First, Max) => Some(BinOp::Ge),
             (Zeros::Last, Min) => Some(BinOp::Lt),

@@ -80,6 +80,7 @@ pub(super) fn assigned<'t>(member: &Member<'_>, text: &'t str) -> FxHashSet<&'t 
 /// The names of all that a member declares, in the whole of it and of what is around it: all names at the places of declarations.
 pub(super) fn declared<'t>(member: &Member<'_>, text: &'t str) -> FxHashSet<&'t str> {
     let mut out = FxHashSet::default();
+    let mut seen = FxHashSet::default();
     let around = member.node.into_iter().chain(member.owner).chain(member.bodies.iter().copied());
     for top in around {
         let mut whole = top;
@@ -88,6 +89,9 @@ pub(super) fn declared<'t>(member: &Member<'_>, text: &'t str) -> FxHashSet<&'t 
             whole.parent().filter(|p| !matches!(p.kind(), "declaration_list" | "compilation_unit"))
         {
             whole = p;
+        }
+        if !seen.insert(whole.id()) {
+            continue;
         }
         walk(whole, |node| {
             let name = match node.kind() {

@@ -241,6 +241,21 @@ fn kernels_of_namespaces_are_launched_from_outside() {
     }
 }
 
+/// Of two kernels of one name a launch in full names means one: neither is judged by the other's.
+#[test]
+fn kernels_of_two_namespaces_are_two() {
+    let of = |space: &str| {
+        format!("namespace {space} {{ __global__ void k(float *a) {{ a[threadIdx.x] = 1; }} }}\n")
+    };
+    let code = format!("{}namespace b {{ __global__ void k(float *a) {{ a[0] = threadIdx.x; }}\nvoid f(float *x) {{ a::k<<<1, 64>>>(x); }} }}", of("a"));
+    let all = kernel_reports(&Ask::thorough(&open_cuda(&code)), &[]);
+    assert!(
+        all.iter().all(|r| r.launches.is_empty()),
+        "{:?}",
+        all.iter().map(|r| &r.launches).collect::<Vec<_>>()
+    );
+}
+
 /// What a function without a name does on the device is not the host's doing.
 #[test]
 fn a_function_without_a_name_is_not_the_host() {
