@@ -32,6 +32,16 @@ fn first_word<'t>(first: &'t str, second: &'t str) -> &'t str {
 /// What is said of a name outside of its namespace.
 pub(crate) const IN_NAMESPACE: &str = "is declared in a namespace, which is not looked into from outside";
 
+/// Whether no two places of the file write the name with parameters: kernels are not called so.
+pub(super) fn is_declared_once(source: &str, name: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let declares = |(at, _): &(usize, &str)| {
+        let (before, after) = (&source[..*at], &source[at + name.len()..]);
+        !before.ends_with(is_word) && after.trim_start().starts_with('(')
+    };
+    source.match_indices(name).filter(declares).count() < 2
+}
+
 impl Walk<'_, '_> {
     /// Handles an item of C++ at `k` and returns the index to go on at; `None` if C may stand there.
     pub(crate) fn foreign_item(&mut self, k: usize, end: usize) -> Option<usize> {

@@ -7,6 +7,7 @@ use base::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::RejectKind;
 
+use super::items::is_declared_once;
 use crate::c::dialect::Dialect;
 use crate::c::is_keyword;
 use crate::c::lex::Kind;
@@ -445,7 +446,7 @@ impl<'a> Plain<'a, '_> {
         }
         // the only kernel of that name in the file is meant, whatever namespace it stands in
         let launches = self.text(last + 1) == "<<" && self.text(last + 2) == "<" && self.is_ident(last);
-        if launches && self.is_declared_once(name) {
+        if launches && is_declared_once(self.source, name) {
             return last;
         }
         let mut end = (last + 1).min(self.tokens.len());
@@ -453,16 +454,6 @@ impl<'a> Plain<'a, '_> {
             end = e;
         }
         self.gap(k, end, "names with `::` are not followed")
-    }
-
-    /// Whether no two places of the file write the name with parameters: kernels are not called so.
-    fn is_declared_once(&self, name: &str) -> bool {
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        let declares = |(at, _): &(usize, &str)| {
-            let (before, after) = (&self.source[..*at], &self.source[at + name.len()..]);
-            !before.ends_with(is_word) && after.trim_start().starts_with('(')
-        };
-        self.source.match_indices(name).filter(declares).count() < 2
     }
 
     /// `cub::DeviceReduce::Sum(temp, bytes, …)`, a call of a function of [`LIBRARY_CALLS`] whose second argument is a reference.
