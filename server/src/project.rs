@@ -112,7 +112,10 @@ impl Projects {
         }
         let of = |files: &[PathBuf]| files.iter().filter_map(|f| search.read.get(f)?.clone()).collect();
         let searched = match search.is_cut || around.is_cut {
-            true => format!("{} that were read: there are too many", around.searched),
+            true => {
+                let read = search.read.values().flatten().count();
+                format!("the {read} that were read of {}", around.searched)
+            }
             false => around.searched.clone(),
         };
         Some(ide::Project::of(of(&around.near), of(&around.far), &searched))

@@ -358,6 +358,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_header_is_of_the_language_that_it_is_written_in() {
+        let of = |text: &str| detect("a.h", Some("c"), text).map(|l| l.title);
+        assert_eq!(of("struct point { double x; };\nvoid f(struct point *class);\n"), Some("C"));
+        let both = "#ifdef __cplusplus\nextern \"C\" {\nnamespace a { class B; }\n#endif\nint f(void);\n";
+        assert_eq!(of(both), Some("C"));
+        assert_eq!(of("#ifndef __cplusplus\nint f(void);\n#else\nclass B { };\n#endif\n"), Some("C"));
+        assert_eq!(of("namespace a {\ntemplate <class T> class B : public C { };\n}\n"), Some("C++"));
+        assert_eq!(of("#ifndef A_H\n#define A_H\nclass B { int k; };\n#endif\n"), Some("C++"));
+        assert_eq!(of("namespace a { __global__ void k(int *p); }\n"), Some("CUDA"));
+        assert_eq!(of("// namespace a {\nint f(void);\n"), Some("C"));
+    }
+
+    #[test]
     fn rows_do_not_collide() {
         for (k, a) in LANGUAGES.iter().enumerate() {
             assert_eq!(Language::named(a.name), Some(*a));

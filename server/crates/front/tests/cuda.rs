@@ -226,3 +226,44 @@ fn macros_that_switch_devices_on() {
     // it is no macro that stands for anything
     assert_eq!(items("enum { CPU, GPU };\nint f(void) { return GPU; }").0.last().map(|s| &**s), Some("f"));
 }
+
+/// What a launch or a call gives says what a template's types are, unless a function of that name may be meant.
+#[test]
+fn arguments_that_are_left_out_are_deduced() {
+    let kernels = |text: &str| -> Vec<String> {
+        let unit = cuda(text);
+        unit.items.iter().filter(|i| i.kind == ItemKind::Function).map(|i| i.name.to_string()).collect()
+    };
+    let scale = "template <typename T> __global__ void scale(T *a, T by, int n) { int i = threadIdx.x; if (i < n) a[i] *= by; }\n";
+    let with = |rest: &str| kernels(&format!("{scale}{rest}"));
+    // a variable, a list of variables, an element's address, a cast, a field
+    for (host, ty) in [
+        ("void f(double *a, int n) { scale<<<1, 32>>>(a, 2.0, n); }", "double"),
+        ("void f(int n) { float *b, *a; scale<<<1, 32>>>(a + 1, 2.0f, n); }", "float"),
+        ("void f(int n) { static unsigned int a[64]; scale<<<1, 32>>>(&a[1], 2u, n); }", "unsigned int"),
+        ("void f(void *a, int n) { scale<<<1, 32>>>((short *)a, 2, n); }", "short"),
+        ("typedef struct { long *a; } S;\nvoid f(S *s, int n) { scale<<<1, 32>>>(s->a, 2l, n); }", "long"),
+        ("using real = double;\nvoid f(real *a, int n) { scale<<<1, 32>>>(a, (real)2, n); }", "real"),
+    ] {
+        assert!(with(host).contains(&format!("scale<{ty}>")), "{host}: {:?}", with(host));
+    }
+    // what the text does not say is taken for `float`; so is a kernel that nobody launches
+    assert!(with("void f(int n) { scale<<<1, 32>>>(data(n), 2, n); }").contains(&"scale<int>".to_owned()));
+    assert_eq!(with(""), ["scale<float>"]);
+    // some are written
+    let sized = "template <int B, typename T> __global__ void k(const T *__restrict__ a, T *b) { b[threadIdx.x % B] = a[threadIdx.x]; }\n";
+    let text = format!("{sized}void f(int *a, int *b) {{ k<64><<<1, 64>>>(a, b); }}");
+    assert!(kernels(&text).contains(&"k<64, int>".to_owned()), "{:?}", kernels(&text));
+    // through a template of the host, once for each of its instances
+    let text = format!(
+        "{scale}template <typename T> void host(T *a, int n) {{ scale<<<1, 32>>>(a, T(2), n); }}\nvoid f(double *a) {{ host<double>(a, 3); }}"
+    );
+    assert!(kernels(&text).contains(&"scale<double>".to_owned()), "{:?}", kernels(&text));
+    // a kernel that is no template goes first
+    let text = format!("{scale}__global__ void scale(int *a, int by, int n) {{ a[0] = by; }}\nvoid f(int *a) {{ scale<<<1, 32>>>(a, 2, 3); }}");
+    assert!(!kernels(&text).contains(&"scale<int>".to_owned()), "{:?}", kernels(&text));
+    // an object whose functions the kernel calls
+    let each = "struct Twice { __device__ float operator()(float x) const { return 2 * x; } };\ntemplate <typename F> __global__ void each(float *a, F f) { a[threadIdx.x] = f(a[threadIdx.x]); }\nvoid f(float *a) { each<<<1, 32>>>(a, Twice()); each<<<1, 64>>>(a, [] __device__(float x) { return x; }); }";
+    let all = kernels(each);
+    assert!(all.contains(&"each<Twice>".to_owned()) && all.contains(&"each<F>".to_owned()), "{all:?}");
+}

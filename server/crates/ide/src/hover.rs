@@ -283,7 +283,9 @@ fn by_a_thread(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
                 // a device has no mode
                 analysis::ConditionKind::RoundsToNearest => false,
                 // what is only read may be read from anywhere
-                analysis::ConditionKind::InRow { access, .. } => is_written_in(view.body(), l.term, *access),
+                analysis::ConditionKind::InRow { access, .. } => {
+                    words::is_written_in(view.body(), l.term, *access)
+                }
                 // a block has threads
                 analysis::ConditionKind::StepSign(step) => !is_of_the_launch(view.body(), *step),
                 _ => true,
@@ -294,17 +296,6 @@ fn by_a_thread(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
         lines.push(format!("- holds where {}", escape(&words::condition(view, &c.kind).sentence)));
     }
     more(rests.len(), lines);
-}
-
-/// Whether a loop writes to the array that an access names.
-fn is_written_in(body: &term::Body, of: TermId, access: TermId) -> bool {
-    let array = analysis::base_symbol(body, access);
-    let stores = |t: TermId| {
-        let place = body.args(t).first().copied().filter(|_| body.op(t).is_write());
-        let place = place.filter(|&p| body.as_symbol(p).is_none());
-        place.is_some_and(|p| analysis::base_symbol(body, p) == array)
-    };
-    array.is_none() || body.walk(of).any(stores)
 }
 
 /// Whether a number is made of the sizes of the launch alone.

@@ -143,6 +143,14 @@ pub(crate) mod quiet {
     pub(crate) const MANY: usize = 6;
     /// Pairs of arrays that may overlap, where nothing is known that would keep all of them apart.
     pub(crate) const OVERLAPS: usize = 2;
+    /// Functions around one that makes or frees memory.
+    pub(crate) const AROUND: u32 = 3;
+}
+
+/// Of `words::dependences`.
+pub(crate) mod words_dependences {
+    /// Variables that a value goes through on its way back to where it was read.
+    pub(crate) const HOPS: u32 = 3;
 }
 
 /// Of `repairs::trial`.

@@ -8,7 +8,7 @@ use term::{Body, IntKind, Op, TermId, TypeId, TypeKind};
 use crate::cost::{operations, too_little, too_short, Amount};
 use crate::function_view::FunctionView;
 use crate::limits::cost::{LEAST_ITERATIONS, LEAST_OPERATIONS};
-use crate::limits::quiet::{FEW, KINDS, MANY, OVERLAPS};
+use crate::limits::quiet::{AROUND, FEW, KINDS, MANY, OVERLAPS};
 use crate::plans::{NoKernel, Planned};
 use crate::rounds::at_most;
 use crate::words::rests_on_a_header;
@@ -75,7 +75,7 @@ pub(crate) fn quiet(view: &FunctionView, id: LoopId) -> Option<Quiet> {
     if asks_the_clock(view, id) {
         return Some(Quiet::Times);
     }
-    if sets_up(view.body(), l.term) {
+    if sets_up(view, l.term) {
         return Some(Quiet::SetsUp);
     }
     let asserts = |t: TermId| view.body().asserted(t).is_some();
@@ -367,8 +367,11 @@ fn asks_the_clock(view: &FunctionView, id: LoopId) -> bool {
 }
 
 /// Whether all statements of a nest are calls that make, hand back or ask for memory, or store what such a call gives.
-fn sets_up(body: &Body, root: TermId) -> bool {
-    let is_one = |t: TermId| *body.op(t) == Op::Call && body.callee_name(t).is_some_and(is_of_memory);
+fn sets_up(view: &FunctionView, root: TermId) -> bool {
+    let body = view.body();
+    let is_one = |t: TermId| {
+        *body.op(t) == Op::Call && body.callee_name(t).is_some_and(|n| makes_or_frees(view, n, 0))
+    };
     let mut any = false;
     let statements: Option<Vec<TermId>> = straight(body, root).into_iter().collect();
     let Some(statements) = statements else { return false };
@@ -397,6 +400,17 @@ fn chosen(body: &Body, statement: TermId) -> Vec<TermId> {
         (Op::Empty, _) => Vec::new(),
         _ => vec![statement],
     }
+}
+
+/// Whether a function makes memory or hands it back, and calls nothing else: the library's, or one of the program's around it.
+fn makes_or_frees(view: &FunctionView, name: &str, depth: u32) -> bool {
+    if is_of_memory(name) {
+        return true;
+    }
+    let Some(body) = view.doc.program().body(name).filter(|_| depth < AROUND) else { return false };
+    let calls = || body.walk(body.root).filter(|&t| *body.op(t) == Op::Call);
+    let is_one = |t: TermId| body.callee_name(t).is_some_and(|n| makes_or_frees(view, n, depth + 1));
+    body.loops(body.root).next().is_none() && calls().next().is_some() && calls().all(is_one)
 }
 
 /// Functions of the C library that make memory or hand it back.

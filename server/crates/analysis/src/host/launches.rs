@@ -127,7 +127,14 @@ impl<'a> Reader<'a> {
         let launches = self.order.iter().copied().filter(|t| matches!(body.op(*t), Op::Launch));
         let launches: Vec<TermId> = launches.collect();
         // a macro that is not seen may have taken the launch itself
-        let is_taken = |t: &TermId| self.parent(*t).is_some_and(|up| matches!(body.op(up), Op::Call));
+        let is_taken = |t: &TermId| {
+            self.parent(*t).is_some_and(|up| match body.op(up) {
+                Op::Call => true,
+                // a call of the runtime's that launches
+                Op::Comma => is_used(body, &self.parents, up),
+                _ => false,
+            })
+        };
         if !launches.iter().any(is_taken) && !asks(body, &self.parents, self.context.program, 0) {
             self.found.extend(launches.into_iter().map(|t| (t, HostFault::Unchecked)));
         }

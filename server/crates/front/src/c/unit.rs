@@ -309,8 +309,11 @@ impl Walk<'_, '_> {
     }
 
     /// Lowers an item, or takes it from the memo.
-    pub(crate) fn take(&mut self, f: Found) {
+    pub(crate) fn take(&mut self, mut f: Found) {
         self.s.number = self.s.number.saturating_add(1);
+        if self.header.is_none() {
+            f.pieces = self.s.env.templates.spelled(f.pieces, self.tokens);
+        }
         if let Some(header) = self.header {
             let header = header.clone();
             return self.take_from_header(f, &header);

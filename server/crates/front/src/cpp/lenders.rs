@@ -1,7 +1,7 @@
 //! Functions of the host that are C++ and launch kernels: read for their launches, and for what they give those.
 //!
 //! What of a parameter's type C cannot say is a pointer to anything; a template's parameters stand for what an instance says, else types for
-//! `float`; a member's function is one without its class. Nothing else is said of such functions, and nobody calls them: their
+//! `float`; a class's function is one without its class, wherever it is defined. Nothing else is said of such functions, and nobody calls them: their
 //! names mean what they meant ([`crate::Unit::lenders`]).
 
 use std::sync::Arc;
@@ -30,9 +30,12 @@ impl Walk<'_, '_> {
             true => templates.lent(k),
             false => vec![Vec::new()],
         };
-        for bound in bound {
+        let members = self.launching_members(from, to);
+        let functions = if members.is_empty() { vec![(from, to)] } else { members };
+        for (bound, &(from, to)) in bound.iter().flat_map(|b| functions.iter().map(move |f| (b, f))) {
             if let Some(mut f) = self.lender(from, to) {
-                f.start = self.tokens.get(k).map_or(f.start, |t| t.start as usize);
+                let begin = if functions.len() > 1 { from } else { k };
+                f.start = self.tokens.get(begin).map_or(f.start, |t| t.start as usize);
                 let words: Vec<&str> = bound.iter().map(|b: &(Arc<str>, String)| &*b.1).collect();
                 f.instance = Some(format!("lends <{}>", words.join(", ")).into());
                 let set = bound.iter().map(|(name, text)| {
@@ -42,6 +45,39 @@ impl Walk<'_, '_> {
                 self.take_lent(f);
             }
         }
+    }
+
+    /// The functions with launches that a class at `from` defines where it declares them.
+    fn launching_members(&self, from: usize, to: usize) -> Vec<(usize, usize)> {
+        let mut out = Vec::new();
+        let tag = matches!(self.token(from), "class" | "struct");
+        let Some(open) = (from..to).find(|&j| matches!(self.token(j), "{" | "(" | ";")) else { return out };
+        if !tag || self.token(open) != "{" {
+            return out;
+        }
+        let (mut depth, mut begin, mut launches) = (0usize, open + 1, false);
+        for j in open + 1..to {
+            match self.token(j) {
+                "{" => depth += 1,
+                "}" => {
+                    depth = match depth.checked_sub(1) {
+                        Some(d) => d,
+                        None => break,
+                    };
+                    if depth == 0 {
+                        out.extend(std::mem::take(&mut launches).then_some((begin, j + 1)));
+                        begin = j + 1;
+                    }
+                }
+                ";" if depth == 0 => begin = j + 1,
+                ":" if depth == 0 && matches!(self.token(j - 1), "public" | "private" | "protected") => {
+                    begin = j + 1
+                }
+                "<<" if depth > 0 => launches |= self.token(j + 1) == "<",
+                _ => {}
+            }
+        }
+        out
     }
 
     /// The function whose header begins at `from`, with a header that C can say.

@@ -12,6 +12,7 @@
 
 mod arrays;
 pub(crate) mod items;
+mod launches;
 mod lenders;
 mod members;
 pub(crate) mod plain;
@@ -25,6 +26,7 @@ use std::sync::OnceLock;
 
 use crate::c::dialect::Dialect;
 use crate::c::known::{self, KnownResult, KnownType};
+use crate::c::lex::{lex, Kind};
 use crate::c::row::{function, types, Family, COMMENTS};
 use crate::language::{Claims, Compiler, Quoted, Row, Standard};
 
@@ -32,7 +34,7 @@ use crate::language::{Claims, Compiler, Quoted, Row, Standard};
 pub(crate) static ROW: Row = Row {
     name: "cpp",
     title: "C++",
-    files: Claims { always: &["cpp", "cc", "cxx", "hpp", "hh", "hxx"], by_text: &[] },
+    files: Claims { always: &["cpp", "cc", "cxx", "hpp", "hh", "hxx"], by_text: &["h"] },
     ids: Claims { always: &["cpp", "c++"], by_text: &[] },
     extension: "cpp",
     comments: COMMENTS,
@@ -58,9 +60,53 @@ __GNUG__ 12
     switches: &[],
     type_name: |_| None,
     function: overloaded,
-    is_written_in: |_| false,
+    is_written_in,
     predefined: OnceLock::new(),
 };
+
+/// Whether a header is C++'s: it opens a namespace, a class or a template where C would read it, too.
+fn is_written_in(text: &str) -> bool {
+    if ["namespace", "template", "class"].iter().all(|w| !text.contains(w))
+        || crate::cuda::is_written_in(text)
+    {
+        return false;
+    }
+    let lexed = lex(text);
+    let word = |k: usize| lexed.tokens.get(k).and_then(|t| text.get(t.span().range())).unwrap_or("");
+    // conditions around a token: whether each is one of C++ alone, and whether its other arm is
+    let mut around: Vec<(bool, bool)> = Vec::new();
+    for (k, t) in lexed.tokens.iter().enumerate() {
+        if t.kind == Kind::Directive {
+            let line = word(k).trim_start_matches('#').trim_start();
+            if line.starts_with("if") {
+                let asks = line.contains("__cplusplus");
+                let lacks = line.starts_with("ifndef") || line.contains('!');
+                around.push((asks && !lacks, asks && lacks));
+            } else if line.starts_with("el") {
+                if let Some(last) = around.last_mut() {
+                    *last = (last.1 || line.contains("__cplusplus"), false);
+                }
+            } else if line.starts_with("endif") {
+                around.pop();
+            }
+            continue;
+        }
+        if around.iter().any(|a| a.0) || t.kind != Kind::Ident {
+            continue;
+        }
+        let named = lexed.tokens.get(k + 1).is_some_and(|n| n.kind == Kind::Ident);
+        let begins = match word(k) {
+            "namespace" => named && word(k + 2) == "{" || word(k + 1) == "{",
+            "template" => word(k + 1) == "<" && matches!(word(k + 2), "typename" | "class" | "int" | ">"),
+            "class" => named && matches!(word(k + 2), "{" | ":" | ";"),
+            _ => false,
+        };
+        if begins {
+            return true;
+        }
+    }
+    false
+}
 
 /// What `std::` has beside C's functions: of the type of what it is given.
 fn overloaded(name: &str) -> Option<KnownResult> {

@@ -358,7 +358,7 @@ impl<'a> Plain<'a, '_> {
         if self.text(k + 1) == "::" || text == "::" {
             return self.qualified(k);
         }
-        if let Some(next) = self.group_call(k, k) {
+        if let Some(next) = self.group_call(k, k).or_else(|| self.launched_by_call(k)) {
             return next;
         }
         // something else by that name

@@ -1,13 +1,15 @@
-//! Function templates whose instances the file itself names: `reduce<256><<<…>>>`, `warp_sum<N>(…)`.
+//! Function templates whose instances the file itself names: `reduce<256><<<…>>>`, `warp_sum<N>(…)`, or whose arguments follow
+//! from what a launch or a call gives ([`deduce`]).
 //!
 //! One look over all tokens, before any item is read, finds the templates, what is written between `name<` and `>` where they
 //! are launched or called, and what that comes to: integers, and types of one or more words. Each set of arguments
 //! is an *instance*: the template's own tokens, with its parameters replaced as macros are, under the name `reduce<256>`, which
 //! stands for `reduce < 256 >` wherever that is written. So positions are those of the template's text.
 //!
-//! Deliberately absent: arguments that C++ deduces, pointers and qualified types as arguments, specialisations, overloads,
-//! packs, class templates. Of such templates nothing is known, as before.
+//! Deliberately absent: pointers and qualified types as arguments, specialisations, overloads, packs, class templates. Of such
+//! templates nothing is known.
 
+mod deduce;
 mod scan;
 
 use std::sync::Arc;
@@ -15,11 +17,10 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::RejectKind;
 
+use self::deduce::{Deduced, Deduction, Types};
 use self::scan::{arguments, Evaluate, Scan};
-use super::plain::TYPE_WORDS;
 use crate::c::cut::Found;
 use crate::c::dialect::Dialect;
-use crate::c::known;
 use crate::c::lex::{Kind, Token};
 use crate::c::pp::{self, Macro, MacroState, PToken, Piece, Spliced};
 use crate::c::unit::Walk;
@@ -37,8 +38,11 @@ pub(crate) struct Templates {
     /// Templates of the host that launch and that nobody instantiates, by the index of their first token: what their types are taken
     /// for.
     lent: FxHashMap<usize, Vec<(Arc<str>, String)>>,
-    /// Whose types they may be instantiated with.
+    /// Whose types they may be instantiated with, and those of the text.
     dialect: Option<&'static Dialect>,
+    types: Arc<Types>,
+    /// Arguments that the text leaves out, in its order.
+    deduced: Vec<Deduced>,
 }
 
 #[derive(Clone, Debug)]
@@ -97,7 +101,8 @@ impl Templates {
         names.sort();
         let mut constants: Vec<(&Arc<str>, &i128)> = self.constants.iter().collect();
         constants.sort();
-        crate::c::unit::hash((names, constants))
+        let deduced: Vec<&Vec<Vec<Arc<str>>>> = self.deduced.iter().map(|d| &d.words).collect();
+        crate::c::unit::hash((names, constants, deduced))
     }
 
     /// Finds templates and instances. `defines`: macros from outside.
@@ -134,7 +139,12 @@ impl Templates {
             return out;
         }
         out.constants = scan.constants(&all, defines);
-        let uses = scan.uses(&all, &out.heads);
+        let types = Arc::new(scan.types(&all));
+        out.types = types.clone();
+        let overloaded = scan.overloaded(&all, &out.heads, dialect);
+        let deduction = Deduction { scan: &scan, all: &all, dialect: out.dialect, types: &types, overloaded };
+        let (mut uses, deduced) = scan.uses(&out.heads, &deduction);
+        out.deduced = deduced;
         let mut waiting: Vec<(usize, Bindings)> = uses
             .iter()
             .enumerate()
@@ -159,7 +169,40 @@ impl Templates {
             let waiting = inner.map(|(j, _)| (j, env.clone())).collect();
             out.expand(waiting, &uses, &all);
         }
+        // kernels that nobody launches here
+        for t in all.iter().filter(|t| scan.is_kernel(t)) {
+            let here = |n: &Arc<str>| out.heads.get(n).is_some_and(|h| h.at == t.from);
+            let known = out.instances.contains_key(&t.from);
+            let Some(name) = t.name.clone().filter(|n| !known && here(n)) else { continue };
+            if let Some(arguments) = deduction.nobody(t) {
+                uses.push(Use { name, arguments, inside: None });
+                out.expand(vec![(uses.len() - 1, Vec::new())], &uses, &all);
+            }
+        }
         out.helpers(&scan, &all);
+        out
+    }
+
+    /// An item's pieces with the arguments that its text leaves out.
+    pub(crate) fn spelled(&self, pieces: Vec<Piece>, tokens: &[Token]) -> Vec<Piece> {
+        if self.deduced.is_empty() {
+            return pieces;
+        }
+        let mut out = Vec::with_capacity(pieces.len());
+        for p in pieces {
+            let Piece::Tokens(r) = p else {
+                out.push(p);
+                continue;
+            };
+            let mut from = r.start;
+            for d in self.deduced.iter().filter(|d| r.contains(&d.before)) {
+                let span = tokens.get(d.before).map(|t| t.span()).unwrap_or_default();
+                out.push(Piece::Tokens(from..d.before));
+                out.push(Piece::Spliced(d.tokens(span).into()));
+                from = d.before;
+            }
+            out.push(Piece::Tokens(from..r.end));
+        }
         out
     }
 
@@ -256,12 +299,8 @@ impl Templates {
                 (e.at == words.len() && holds(ty, v)).then_some(Bound::Value(v))
             }
             None => {
-                let is_type = |w: &Arc<str>| {
-                    TYPE_WORDS.contains(&&**w)
-                        || self.dialect.is_some_and(|d| known::type_name(w, d).is_some())
-                };
-                let whole = !words.is_empty() && words.iter().all(is_type) && &*words[0] != "void";
-                whole.then(|| Bound::Type(words.iter().map(|w| &**w).collect::<Vec<_>>().join(" ")))
+                let own = matches!(words, [one] if *one == p.name).then(|| p.name.to_string());
+                own.or_else(|| self.types.written(words, self.dialect)).map(Bound::Type)
             }
         }
     }

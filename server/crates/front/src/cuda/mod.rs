@@ -62,7 +62,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
 };
 
 /// Whether a text holds what only CUDA has: a kernel qualifier, a launch, a built-in thread index.
-fn is_written_in(text: &str) -> bool {
+pub(crate) fn is_written_in(text: &str) -> bool {
     if ["__global__", "<<<", "threadIdx", "__device__", "__shared__"].iter().all(|w| !text.contains(w)) {
         return false;
     }

@@ -18,8 +18,8 @@ use base::Span;
 use crate::check::{Cancelled, Extent};
 use crate::function_view::FunctionView;
 use crate::memo::FunctionFacts;
-pub use directives::missing_header::missing_headers;
 pub(crate) use directives::missing_header::{is_declared, is_known_header, is_provided};
+pub use directives::missing_header::{missing_headers, toolkit_headers};
 pub use loops::not_understood::has_unread_loops;
 pub(crate) use loops::{is_parallel, parallel_inside, shown};
 

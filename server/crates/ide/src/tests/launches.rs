@@ -270,3 +270,33 @@ fn a_function_without_a_name_is_not_the_host() {
     let said = super::full(&open_cuda(code)).diagnostics;
     assert!(said.iter().all(|d| d.code != "device-pointer-on-host"), "{said:?}");
 }
+
+/// Functions that a class defines where it declares them launch as others do, and so do calls of the runtime's.
+#[test]
+fn launches_of_members_and_of_the_runtime_are_launches() {
+    let member = "class Runner {\n    float *a_;\npublic:\n    int size() const { return 3; }\n    void go(int n) { add<<<4, 128>>>(a_, n); }\n};\n";
+    assert_eq!(host(member), ["4 128"]);
+    let call = |given: &str| {
+        host(&format!(
+            "int f(float *a) {{ int n = 100; void *all[] = {{ (void *)&a, &n }}; {given} return 0; }}"
+        ))
+    };
+    assert_eq!(
+        call("cudaLaunchKernel((void *)add, dim3(4), dim3(64), all, 0, 0);"),
+        ["4 64 the default `n` = 100, line 2"]
+    );
+    assert_eq!(
+        call("cudaError_t e = cudaLaunchCooperativeKernel((const void *)&add, 2, 32, all); if (e) return 1; cudaLaunchKernel((void *)add, 4, 96, all);"),
+        ["2 32 the default `n` = 100, line 2", "4 96 the default `n` = 100, line 2"]
+    );
+    // what they point to is not said
+    assert_eq!(
+        call("all[1] = &a; cudaLaunchKernel((void *)add, dim3(4), dim3(64), all, 0, 0);"),
+        [] as [&str; 0]
+    );
+    // the error that such a call gives is asked for
+    let text = format!("{ADD}int f(float *a) {{ int n = 9; void *all[] = {{ &a, &n }}; return cudaLaunchKernel((void *)add, 4, 64, all, 0, 0); }}");
+    let told: Vec<_> =
+        super::full(&open_cuda(&text)).diagnostics.iter().map(|d| d.code.to_string()).collect();
+    assert!(!told.contains(&"unchecked-launch".to_owned()), "{told:?}");
+}

@@ -20,6 +20,7 @@ mod mapping;
 mod memory;
 mod messages;
 mod more_threads;
+mod needed;
 mod offloading;
 mod optimizing;
 mod pages;

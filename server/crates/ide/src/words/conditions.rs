@@ -1,7 +1,7 @@
 //! Conditions in words: the contract's short text, and what must be true as the rest of a sentence.
 
-use analysis::{plain_name, ConditionKind, Step};
-use term::{BinOp, FloatKind, Len, Op, TermId, TypeKind};
+use analysis::{plain_name, ConditionKind, LoopId, Step};
+use term::{BinOp, Body, FloatKind, Len, Op, TermId, TypeKind};
 
 use super::operator;
 use crate::function_view::FunctionView;
@@ -110,6 +110,37 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
         _ => format!("{kind}({argument})"),
     };
     Condition { kind, text, sentence }
+}
+
+/// Whether a condition is there only for a copy of the loop on a device: where what is only read lies, and how numbers are rounded.
+pub(super) fn is_for_copies(view: &FunctionView, id: LoopId, kind: &ConditionKind) -> bool {
+    let (body, of) = (view.body(), view.of(id).term);
+    match kind {
+        ConditionKind::RoundsToNearest => true,
+        ConditionKind::InRow { access, .. } => {
+            callee(view, *access).is_none() && !is_written_in(body, of, *access)
+        }
+        ConditionKind::NoWrap(t) => {
+            let subscripts = body.walk(of).filter(|&x| match (body.op(x), body.args(x)) {
+                (Op::Index, &[_, s]) => body.walk(s).any(|y| y == *t),
+                _ => false,
+            });
+            let around: Vec<TermId> = subscripts.collect();
+            !around.is_empty() && !around.iter().any(|&x| is_written_in(body, of, x))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a loop writes to the array that an access names.
+pub(crate) fn is_written_in(body: &Body, of: TermId, access: TermId) -> bool {
+    let array = analysis::base_symbol(body, access);
+    let stores = |t: TermId| {
+        let place = body.args(t).first().copied().filter(|_| body.op(t).is_write());
+        let place = place.filter(|&p| body.as_symbol(p).is_none());
+        place.is_some_and(|p| analysis::base_symbol(body, p) == array)
+    };
+    array.is_none() || body.walk(of).any(stores)
 }
 
 /// What is added, and what it must be: of `k += by` in a loop's body that `by` is positive; of a loop's own step what its comparison asks.

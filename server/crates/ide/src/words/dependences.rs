@@ -1,9 +1,11 @@
 //! Dependences in words: the two iterations, the cell they share, and what would remove it.
 
 use analysis::{Dependence, DependenceKind, LoopId, Param, Witness};
-use term::{Op, SymbolId, TermId, TypeId, TypeKind};
+use base::IndexId as _;
+use term::{BinOp, Op, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::function_view::FunctionView;
+use crate::limits::words_dependences::HOPS;
 
 /// `flow`, `anti`, `output`.
 pub(crate) fn kind_name(kind: DependenceKind) -> &'static str {
@@ -44,6 +46,67 @@ fn may_accumulate(view: &FunctionView, id: LoopId, s: SymbolId) -> bool {
         _ => false,
     };
     sets.iter().all(from_itself) && sets.iter().map(|&t| names(t)).sum::<usize>() == names(whole)
+}
+
+/// Whether all that a loop does with an array is to add to places of it, in one statement or by way of a variable.
+fn adds_up(view: &FunctionView, id: LoopId, d: &Dependence) -> bool {
+    let (body, whole) = (view.body(), view.of(id).term);
+    let parents = body.parents();
+    let up = |t: TermId| parents.get(t.index()).copied().flatten();
+    let is_part = |t: TermId| matches!(body.op(t), Op::Index | Op::Member { .. } | Op::Deref);
+    let places = body.walk(whole).filter(|&t| {
+        is_part(t)
+            && analysis::base_symbol(body, t) == Some(d.object.symbol)
+            && up(t).is_none_or(|p| !is_part(p) || body.args(p).first() != Some(&t))
+    });
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    for place in places {
+        let stored = up(place).filter(|&p| body.op(p).is_write() && body.args(p).first() == Some(&place));
+        match (stored, stored.map(|p| (body.op(p), body.args(p)))) {
+            (Some(_), Some((Op::Compound(BinOp::Add | BinOp::Sub), _))) => {}
+            (Some(_), Some((Op::Assign, &[_, value]))) => writes.push((place, value)),
+            (Some(_), _) => return false,
+            (None, _) => reads.push(place),
+        }
+    }
+    let back = Back { body, whole, parents: &parents };
+    writes.iter().all(|&(w, _)| reads.iter().any(|&r| body.same(w, r)))
+        && reads.iter().all(|&r| back.reaches(r, r, 0))
+}
+
+/// Where values go in a loop.
+struct Back<'b> {
+    body: &'b term::Body,
+    whole: TermId,
+    parents: &'b [Option<TermId>],
+}
+
+impl Back<'_> {
+    /// Whether a value goes, through sums and variables, into the place that it was read from.
+    fn reaches(&self, from: TermId, read: TermId, depth: u32) -> bool {
+        let body = self.body;
+        let up = |t: TermId| self.parents.get(t.index()).copied().flatten();
+        let sums = |t: TermId| matches!(body.op(t), Op::Binary(BinOp::Add | BinOp::Sub) | Op::Cast);
+        let mut at = from;
+        while let Some(p) = up(at).filter(|&p| sums(p)) {
+            at = p;
+        }
+        let set = match up(at).map(|p| (p, body.op(p), body.args(p))) {
+            Some((_, Op::Assign, &[place, value])) if value == at => place,
+            Some((p, Op::Declare(_), _)) => p,
+            _ => return false,
+        };
+        if body.same(set, read) {
+            return from != read || at != from;
+        }
+        let named = |t: TermId| match body.op(set) {
+            Op::Declare(s) => body.as_symbol(t) == Some(*s),
+            _ => t != set && body.same(t, set),
+        };
+        let is_read =
+            |&t: &TermId| named(t) && !up(t).is_some_and(|p| body.op(p).is_write() && body.args(p)[0] == t);
+        depth < HOPS && body.walk(self.whole).filter(is_read).any(|t| self.reaches(t, read, depth + 1))
+    }
 }
 
 /// The operators that a value goes through from a variable that it is made of, sums and differences as one. `None`: the variable
@@ -238,6 +301,11 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
             Some(Some(distance)) if *distance > 1 => format!(
                 "This is a recurrence; only {distance} neighboring iterations are independent at a time. Compute `{}` from \
                  values that are there before the loop{}.",
+                view.dependent(d),
+                if has_parallel_around(view, id) { ", or offload another loop of the nest" } else { "" }
+            ),
+            _ if adds_up(view, id, d) => format!(
+                "Each iteration adds to what others left in `{}`: sum it with atomic operations, or in a copy for each of some parts of the iterations{}.",
                 view.dependent(d),
                 if has_parallel_around(view, id) { ", or offload another loop of the nest" } else { "" }
             ),

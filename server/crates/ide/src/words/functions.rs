@@ -79,6 +79,42 @@ pub(crate) fn why_unknown(view: &FunctionView, name: &str) -> String {
     }
 }
 
+/// What an obstacle says of a function of which nothing is known; what stands before it and behind it may differ.
+pub(super) const MAY_DO_ANYTHING: &str = ", may read or write anything";
+
+/// Reasons, with those that say the same of several functions as one, where the first stood.
+pub(super) fn called_together(reasons: Vec<String>) -> Vec<String> {
+    let parts = |r: &str| {
+        let (head, why) = r.split_once(MAY_DO_ANYTHING)?;
+        let (name, line) = head.split_once(", called on line ")?;
+        let plain = !line.contains(' ') && why.starts_with(": it is ");
+        plain.then(|| (name.to_owned(), line.to_owned(), why.to_owned()))
+    };
+    let mut out: Vec<String> = Vec::new();
+    let mut joined: Vec<String> = Vec::new();
+    for r in &reasons {
+        let Some((_, _, why)) = parts(r) else {
+            out.push(r.clone());
+            continue;
+        };
+        if joined.contains(&why) {
+            continue;
+        }
+        let alike: Vec<(String, String, String)> =
+            reasons.iter().filter_map(|o| parts(o)).filter(|o| o.2 == why).collect();
+        out.push(match alike.as_slice() {
+            [_] => r.clone(),
+            all => {
+                let named = all.iter().map(|(name, line, _)| format!("{name} (line {line})")).collect();
+                let why = why.replacen(": it is ", ": they are ", 1);
+                format!("{}{}{why}", super::list(&super::shorten(named, 3)), &MAY_DO_ANYTHING[1..])
+            }
+        });
+        joined.push(why);
+    }
+    out
+}
+
 /// The function that a call names.
 pub(super) fn called_by_name<'v>(view: &FunctionView<'v>, call: TermId) -> Option<&'v str> {
     let body = view.body();

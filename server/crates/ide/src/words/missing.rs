@@ -64,7 +64,11 @@ pub(crate) fn rests_on_others(view: &FunctionView, id: LoopId) -> bool {
 
 /// Which header to look for, or what else to do.
 fn where_it_is(view: &FunctionView, otherwise: &str) -> String {
-    let headers = crate::lints::missing_headers(view.doc);
+    let mut headers = crate::lints::missing_headers(view.doc);
+    if headers.is_empty() {
+        let span = base::Span::default();
+        headers.extend(crate::lints::toolkit_headers(view.doc).into_iter().take(1).map(|h| (span, h)));
+    }
     // the toolkit's header is included mostly, and not here
     let otherwise = if crate::quiet::offers_nothing(view.doc) { "" } else { otherwise };
     let (which, folder) = match &headers[..] {

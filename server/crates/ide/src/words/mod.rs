@@ -31,7 +31,8 @@ use crate::plans::{not_from_c, Back, Planned, Shared};
 use crate::Related;
 use crate::{promises, restricts};
 
-pub(crate) use conditions::condition;
+use conditions::is_for_copies;
+pub(crate) use conditions::{condition, is_written_in};
 pub(crate) use configuration::configuration;
 pub(crate) use decisions::rests_on_data;
 pub(crate) use dependences::example_sentence;
@@ -57,8 +58,7 @@ pub(crate) fn parallel(view: &FunctionView, id: LoopId) -> String {
     // inside a kernel there is nothing to offload
     let in_kernel = view.item.is_kernel || view.item.is_device;
     let planned = if view.can_offload() && !in_kernel { view.known_plan(id) } else { None };
-    // what is not planned yet is not promised
-    let offer = matches!(planned, Some(Planned::Kernel(_) | Planned::Together(_)));
+    let offer = offers(view, id);
     let refused = match planned {
         Some(Planned::No(why)) => Some(why),
         _ => None,
@@ -125,6 +125,15 @@ fn regroups(view: &FunctionView, id: LoopId) -> bool {
     conditions.iter().any(|c| matches!(c.kind, ConditionKind::Reassociate(..)))
 }
 
+/// Whether a loop's iterations are offered to a GPU.
+fn offers(view: &FunctionView, id: LoopId) -> bool {
+    // inside a kernel there is nothing to offload
+    let in_kernel = view.item.is_kernel || view.item.is_device;
+    let planned = if view.can_offload() && !in_kernel { view.known_plan(id) } else { None };
+    // what is not planned yet is not promised
+    matches!(planned, Some(Planned::Kernel(_) | Planned::Together(_)))
+}
+
 /// The conditions met this way, as what must be true; each once. Regrouping is not among them: it is no promise about
 /// the program.
 pub(crate) fn conditions_met(view: &FunctionView, id: LoopId, met_by: MetBy) -> Vec<String> {
@@ -133,12 +142,10 @@ pub(crate) fn conditions_met(view: &FunctionView, id: LoopId, met_by: MetBy) -> 
     // what does not wrap around is said together
     let (mut kept, mut kept_at): (Vec<String>, Option<usize>) = Default::default();
     let conditions = view.of(id).conditions.iter();
-    // a device rounds in one way
-    let in_kernel = view.item.is_kernel || view.item.is_device;
+    let offer = offers(view, id);
     let is_told = |kind: &ConditionKind| match kind {
         ConditionKind::Reassociate(..) => false,
-        ConditionKind::RoundsToNearest => !in_kernel,
-        _ => true,
+        _ => offer || !is_for_copies(view, id, kind),
     };
     for c in conditions.filter(|c| c.met_by == met_by && is_told(&c.kind)) {
         let sentence = condition(view, &c.kind).sentence;
@@ -195,7 +202,7 @@ pub(crate) fn sequential(view: &FunctionView, id: LoopId) -> String {
 
 /// An unknown loop: what stopped the analysis, where, and what would settle it.
 pub(crate) fn unknown(view: &FunctionView, id: LoopId) -> String {
-    let all = reasons(view, id);
+    let all = functions::called_together(reasons(view, id));
     let Some((first, others)) = all.split_first() else {
         return format!(
             "Unknown whether the iterations of {} are independent: the analysis did not say why.",

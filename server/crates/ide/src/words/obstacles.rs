@@ -490,11 +490,11 @@ fn not_replayed(why: NotReplayed, text: &str, line: u32) -> ObstacleWords {
             "",
         ),
         NotReplayed::Value => (
-            format!("two iterations may meet by their subscripts, but no run shows it: runs could be followed only as far as `{text}` on line {line}, whose value is not known"),
+            format!("iterations may depend on each other, but no run shows it: runs could be followed only as far as `{text}` on line {line}, whose value is not known"),
             "",
         ),
         NotReplayed::NotUnderstood => (
-            format!("two iterations may meet by their subscripts, but no run that shows it could be followed: `{text}` on line {line} was not understood"),
+            format!("iterations may depend on each other, but no run that shows it could be followed: `{text}` on line {line} was not understood"),
             "",
         ),
         NotReplayed::Steps => (

@@ -8,7 +8,20 @@ use crate::function_view::FunctionView;
 /// " This is a prefix sum …", for every recurrence of a loop; empty if there is none.
 pub(crate) fn recurrences(view: &FunctionView, id: LoopId) -> String {
     let all = &view.of(id).recurrences;
-    all.iter().take(2).map(|r| format!(" {}", recurrence(view, r))).collect()
+    let carried: Vec<&analysis::Dependence> =
+        view.of(id).dependences.iter().filter(|d| d.kind == analysis::DependenceKind::Flow).collect();
+    // what one scan computes frees no loop that carries more
+    let computed = |d: &analysis::Dependence| {
+        all.iter().any(|r| r.object.as_ref().is_none_or(|o| o.symbol == d.object.symbol))
+    };
+    let others = carried.iter().find(|d| !computed(d));
+    let rest = others.map_or(String::new(), |d| format!(" `{}` is carried besides.", view.dependent(d)));
+    let said: String = all.iter().take(2).map(|r| format!(" {}", recurrence(view, r))).collect();
+    if said.is_empty() {
+        said
+    } else {
+        said + &rest
+    }
 }
 
 /// A sentence.

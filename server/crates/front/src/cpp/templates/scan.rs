@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::deduce::{Deduced, Deduction};
 use super::{Bound, Head, Parameter, Use, MAX_DEPTH};
 use crate::c::is_keyword;
 use crate::c::lex::{Kind, Token};
@@ -130,6 +131,9 @@ pub(super) struct Template {
     /// `None`: not followed.
     pub(super) parameters: Option<Vec<Parameter>>,
     pub(super) has_body: bool,
+    /// Of its function's name, and of what follows its header.
+    pub(super) named: Option<usize>,
+    pub(super) body: usize,
 }
 
 pub(super) struct Scan<'a> {
@@ -138,13 +142,13 @@ pub(super) struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    fn word(&self, k: usize) -> &'a str {
+    pub(super) fn word(&self, k: usize) -> &'a str {
         match self.tokens.get(k) {
             Some(t) if t.kind != Kind::Directive => self.text.get(t.span().range()).unwrap_or(""),
             _ => "",
         }
     }
-    fn is_ident(&self, k: usize) -> bool {
+    pub(super) fn is_ident(&self, k: usize) -> bool {
         self.tokens.get(k).is_some_and(|t| t.kind == Kind::Ident)
     }
 
@@ -170,6 +174,10 @@ impl<'a> Scan<'a> {
             && (open..t.to).any(|j| self.word(j) == "<<" && self.word(j + 1) == "<")
     }
 
+    pub(super) fn is_kernel(&self, t: &Template) -> bool {
+        t.has_body && (t.from..t.body).any(|j| self.word(j) == "__global__")
+    }
+
     /// Whether a template is a function of one `return`, and none of a device alone.
     pub(super) fn is_helper(&self, t: &Template) -> bool {
         let Some(open) = (t.from..t.to).find(|&j| self.word(j) == "{") else { return false };
@@ -180,7 +188,15 @@ impl<'a> Scan<'a> {
 
     /// The template at `k`.
     fn template(&self, k: usize) -> Template {
-        let mut t = Template { from: k, to: k + 2, name: None, parameters: None, has_body: false };
+        let mut t = Template {
+            from: k,
+            to: k + 2,
+            name: None,
+            parameters: None,
+            has_body: false,
+            named: None,
+            body: k + 2,
+        };
         let Some((list, mut j)) = arguments(k + 1, self.tokens.len(), &|j| self.word(j)) else {
             // to the end of whatever it is
             t.to = self.end(k + 1).0;
@@ -190,6 +206,7 @@ impl<'a> Scan<'a> {
         let body = self.end(j);
         t.to = body.0;
         t.has_body = body.1;
+        t.body = (j..t.to).find(|&i| self.word(i) == "{").unwrap_or(t.to);
         while j < t.to && self.word(j) != "(" {
             // attributes in parentheses
             if matches!(self.word(j), "__launch_bounds__" | "__attribute__" | "__align__") {
@@ -210,19 +227,21 @@ impl<'a> Scan<'a> {
         let plain = self.is_ident(last) && !is_keyword(self.word(last));
         if plain && !matches!(self.word(last.wrapping_sub(1)), "::" | "~" | "operator") {
             t.name = Some(self.word(last).into());
+            t.named = Some(last);
         }
         t
     }
 
-    fn group(&self, k: usize) -> usize {
-        if self.word(k) != "(" {
+    /// Index after the group that opens at `k`, or `k` if none opens there.
+    pub(super) fn group(&self, k: usize) -> usize {
+        if !matches!(self.word(k), "(" | "{") {
             return k;
         }
         let mut depth = 0usize;
         for j in k..self.tokens.len() {
             match self.word(j) {
-                "(" => depth += 1,
-                ")" => depth -= 1,
+                "(" | "{" => depth += 1,
+                ")" | "}" => depth = depth.saturating_sub(1),
                 _ => {}
             }
             if depth == 0 {
@@ -253,19 +272,30 @@ impl<'a> Scan<'a> {
         (self.tokens.len(), false)
     }
 
-    pub(super) fn uses(&self, all: &[Template], heads: &FxHashMap<Arc<str>, Head>) -> Vec<Use> {
-        let mut out = Vec::new();
+    /// Where templates get arguments, and what is left out there.
+    pub(super) fn uses(
+        &self,
+        heads: &FxHashMap<Arc<str>, Head>,
+        deduction: &Deduction<'_>,
+    ) -> (Vec<Use>, Vec<Deduced>) {
+        let (mut out, mut left) = (Vec::new(), Vec::new());
         for k in 0..self.tokens.len() {
-            if !heads.contains_key(self.word(k)) || self.word(k + 1) != "<" {
-                continue;
-            }
-            let Some((arguments, _)) = arguments(k + 1, self.tokens.len(), &|j| self.word(j)) else {
-                continue;
+            let Some(head) = heads.get(self.word(k)) else { continue };
+            let listed = self.word(k + 1) == "<";
+            let deduced = deduction.at(k, head);
+            let given = match listed {
+                true => arguments(k + 1, self.tokens.len(), &|j| self.word(j)).map(|l| l.0),
+                false => deduced.is_some().then(Vec::new),
             };
-            let inside = all.iter().position(|t| t.from <= k && k < t.to);
+            let Some(mut arguments) = given else { continue };
+            if let Some(d) = deduced {
+                arguments.extend(d.words.iter().cloned());
+                left.push(d);
+            }
+            let inside = deduction.all.iter().position(|t| t.from <= k && k < t.to);
             out.push(Use { name: self.word(k).into(), arguments, inside });
         }
-        out
+        (out, left)
     }
 
     /// Names that stand for one integer wherever they are written outside of templates that have such a parameter: macros, and

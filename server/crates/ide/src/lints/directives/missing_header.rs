@@ -156,6 +156,14 @@ pub fn missing_headers(doc: &Doc) -> Vec<(Span, String)> {
     out
 }
 
+/// Headers of toolkits that were not found, though the document or its headers include them: they are missed where a name decides.
+pub fn toolkit_headers(doc: &Doc) -> Vec<String> {
+    let missing = doc.configuration().iter().filter(|c| {
+        c.taken == Taken::NotFound && is_provided(c.name.split(['/', '.']).next().unwrap_or(&c.name))
+    });
+    missing.map(|c| c.name.to_string()).collect()
+}
+
 /// Names that functions use and nothing declares, in the order of the text; and types of what they use.
 fn undeclared(doc: &Doc) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();

@@ -8,7 +8,7 @@ use crate::repairs::{Repair, Site};
 use crate::{Ask, Fact, Severity};
 use analysis::{AccessFact, AnyShape, Assumed, Pattern};
 use term::device::{Index, Word};
-use term::Op;
+use term::{BinOp, Body, Op, Storage, TermId};
 use text::Edit;
 
 pub(super) const LINT: Lint = Lint {
@@ -36,7 +36,7 @@ fn strided_access(ask: &Ask) -> Vec<(Span, Message)> {
                 let with = wherever(&ask.doc, item, &launch, any.assumed);
                 let apart = named(&item.body, any);
                 if let Some((message, severity)) =
-                    for_every_launch(a, any, &facts.accesses, &with, apart.as_deref())
+                    for_every_launch(&item.body, a, any, &facts.accesses, (&with, apart.as_deref()))
                 {
                     told.push(span);
                     let on = Message::on(item, Fact::StridedAccess);
@@ -131,13 +131,21 @@ fn how(a: &AccessFact) -> &'static str {
 const NEIGHBOURS: &str =
     "Let neighbouring threads touch neighbouring elements, or stage a tile in shared memory.";
 
+/// The parameter that a subscript is a multiple of and no more: the increment of a vector, as in the BLAS.
+fn increment(body: &Body, access: TermId) -> Option<&str> {
+    let (Op::Index, &[_, subscript]) = (body.op(access), body.args(access)) else { return None };
+    let (Op::Binary(BinOp::Mul), factors) = (body.op(subscript), body.args(subscript)) else { return None };
+    let mut given = factors.iter().filter_map(|&t| body.as_symbol(t)).map(|s| &body.symbols[s]);
+    given.find(|s| matches!(s.storage, Storage::Param(_))).map(|s| &*s.name)
+}
+
 /// What is said without a launch that is known.
 fn for_every_launch(
+    body: &Body,
     a: &AccessFact,
     any: &AnyShape,
     all: &[AccessFact],
-    everywhere: &str,
-    apart: Option<&str>,
+    (everywhere, apart): (&str, Option<&str>),
 ) -> Option<(String, Option<Severity>)> {
     let how = how(a);
     let with = assumed(any.assumed);
@@ -151,6 +159,12 @@ fn for_every_launch(
         let touched = match apart {
             Some(by) => format!("elements of `{}` {by} apart", a.object),
             None => format!("places of `{}` whose distance only the run decides", a.object),
+        };
+        let remedy = match increment(body, a.term) {
+            Some(by) => {
+                format!("With `{by}` = 1 they are neighbouring elements: keep the data so where you can.")
+            }
+            None => remedy,
         };
         let message = format!(
             "Neighbouring threads touch {touched}: {how} it, a warp asks for up to {} sectors of 32 \

@@ -1,0 +1,81 @@
+//! What a sentence leaves out: conditions that only a copy needs, the same said twice, advice that frees nothing.
+
+use super::untrue::said;
+use super::{full, open, open_cuda};
+
+fn findings(code: &str) -> String {
+    full(&open(code)).diagnostics.iter().map(|d| format!("{}: {}\n", d.code, d.message)).collect()
+}
+
+#[test]
+fn what_only_a_copy_needs_is_no_condition_of_the_verdict() {
+    // no kernel is made of it, and `a` is only read: in which rows its elements lie does not matter
+    let text = "#include <stddef.h>\nvoid f(size_t n, size_t s, size_t t, double *w, const double *a, const int *k) {\n    for (size_t i = 0; i < n; i++) {\n        char *mark = __builtin_alloca(4);\n        mark[0] = 0;\n        w[i * t] += a[i * s] + mark[0];\n    }\n}\n";
+    let all = findings(text);
+    assert!(!all.contains("`a[i * s]`") && !all.contains("`i * s`"), "{all}");
+    // and one that is offered is tested for it
+    let text = "#include <stddef.h>\ndouble f(size_t n, size_t s, const double *a) {\n    double t = 0;\n    for (size_t i = 0; i < n; i++) t += a[i * s];\n    return t;\n}\n";
+    let all = findings(text);
+    assert!(
+        all.contains("Can run on the GPU") && all.contains("checks that") && all.contains("`i * s`"),
+        "{all}"
+    );
+}
+
+#[test]
+fn functions_of_which_nothing_is_known_are_told_together() {
+    let text = "int f(int); int g(int); int h(int);\nvoid k(int n, int *restrict a) {\n    for (int i = 0; i < n; i++)\n        a[i] = f(i) + g(i) + h(i);\n}\n";
+    let all = findings(text);
+    assert!(all.contains("`f` (line 4), `g` (line 4) and `h` (line 4) may read or write anything: they are not defined in this file"), "{all}");
+    assert_eq!(all.matches("may read or write anything").count(), 1, "{all}");
+}
+
+#[test]
+fn a_scan_of_one_variable_does_not_free_the_others() {
+    let text = "float f(int n, const float *a) {\n    float p = 1, x = 0, y = 1;\n    for (int i = 0; i < n; i++) {\n        p *= a[i];\n        float z = a[i] * y - x * p;\n        x = y;\n        y = z * z;\n    }\n    return p + y;\n}\n";
+    let all = findings(text);
+    assert!(!all.contains("parallel scan") || all.contains("is carried besides"), "{all}");
+    let alone = "void f(int n, const int *a, int *restrict b) {\n    int s = 0;\n    for (int i = 0; i < n; i++) {\n        b[i] = s;\n        s += a[i];\n    }\n}\n";
+    let all = findings(alone);
+    assert!(all.contains("a parallel scan could compute it") && !all.contains("besides"), "{all}");
+}
+
+#[test]
+fn sums_in_places_are_no_recurrence_to_compute_from_before() {
+    let text = "typedef struct { float r, i; } cx;\nvoid f(int n, int lda, cx *y, const cx *a, const cx *x) {\n    for (int j = 1; j <= n; ++j)\n        for (int i = 1; i <= j - 1; ++i) {\n            float q = a[i + j * lda].r * x[j].r;\n            float p = y[i].r + q;\n            y[i].r = p;\n        }\n}\n";
+    let all = findings(text);
+    assert!(!all.contains("from values that are there before"), "{all}");
+    // what a place takes from another is
+    let text = "void f(int n, float *a) {\n    for (int i = 1; i < n; i++) a[i] = a[i - 1] + 1;\n}\n";
+    assert!(findings(text).contains("from values that are there before"), "{}", findings(text));
+}
+
+#[test]
+fn loops_that_free_are_left_alone() {
+    for free in ["free(v[i])", "give(v[i])"] {
+        let text = format!("#include <stdlib.h>\nstatic void give(void *p) {{ free(p); }}\nvoid f(double **v, int n) {{\n    for (int i = 0; i < n; i++) {free};\n}}\n");
+        assert!(!findings(&text).contains("promise"), "{}", findings(&text));
+        assert!(!findings(&text).contains("unknown-loop"), "{}", findings(&text));
+    }
+}
+
+#[test]
+fn the_increment_of_a_vector_is_no_tile() {
+    let text = "__global__ void k(int n, float *x, int incx) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) x[i * incx] = 0;\n}\n__global__ void rows(int n, float *x, int ld) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) for (int j = 0; j < 4; j++) x[i * ld + j] = 0;\n}\n";
+    let found = full(&open_cuda(text));
+    let of = |line: u32| {
+        let on = |d: &&crate::Diagnostic| {
+            d.code == "strided-access"
+                && text[..d.span.start as usize].matches('\n').count() as u32 + 1 == line
+        };
+        found.diagnostics.iter().filter(on).map(|d| d.message.to_string()).collect::<String>()
+    };
+    assert!(of(3).contains("With `incx` = 1") && !of(3).contains("tile"), "{}", of(3));
+    assert!(of(7).contains("tile"), "{}", of(7));
+}
+
+#[test]
+fn values_that_end_a_run_are_said_of_variables_as_well() {
+    let text = "void f(int n, int *xa, const int *p) {\n    int k = 0, s = xa[0];\n    for (int i = 1; i < n; i++) { k += s; s = xa[p[i]]; xa[p[i]] = k; }\n}\n";
+    assert!(!said(text).contains("meet by their subscripts, but no run shows it"), "{}", said(text));
+}
