@@ -238,6 +238,14 @@ pub(crate) mod kernel_symbolic_pairs {
     pub(crate) const MAX_SPLITS: usize = 5;
 }
 
+/// Of `kernel::symbolic::ranges`.
+pub(crate) mod kernel_symbolic_ranges {
+    /// Rows of a question about a value's range at most.
+    pub(crate) const MAX_ROWS: usize = 48;
+    /// Terms of a value whose range is asked for at most.
+    pub(crate) const MAX_TERMS: usize = 12;
+}
+
 /// Of `kernel::trace`.
 pub(crate) mod kernel_trace {
     /// Operations of warps followed at most.

@@ -165,6 +165,8 @@ pub struct Unit {
     /// Functions of the host that C cannot say, with their parameters made plain and their templates' parameters bound: read for their
     /// launches and for what they give those, and for nothing else.
     pub lenders: Vec<Item>,
+    /// Instances of templates whose arguments the text does not say: they were taken for some.
+    pub guessed: Vec<Arc<str>>,
     /// The headers that were read for it, but for those of the C library.
     pub headers: Vec<Arc<Header>>,
     /// What was taken for granted while conditions were decided, where it could as well be otherwise.
@@ -226,6 +228,7 @@ impl Unit {
             directives: Vec::new(),
             included: Vec::new(),
             lenders: Vec::new(),
+            guessed: Vec::new(),
             headers: Vec::new(),
             configuration: Vec::new(),
         }

@@ -367,6 +367,23 @@ mod tests {
         assert_eq!(of("namespace a {\ntemplate <class T> class B : public C { };\n}\n"), Some("C++"));
         assert_eq!(of("#ifndef A_H\n#define A_H\nclass B { int k; };\n#endif\n"), Some("C++"));
         assert_eq!(of("namespace a { __global__ void k(int *p); }\n"), Some("CUDA"));
+        for c in [
+            "struct namespace { int id; };",
+            "enum namespace { A, B };",
+            "typedef struct cls class; static class first;",
+            "#if 0\nclass B { };\n#endif",
+            "#if defined(__cplusplus) && !defined(NO_CPP)\nclass B { };\n#endif",
+        ] {
+            assert_eq!(of(c), Some("C"), "{c}");
+        }
+        for cpp in [
+            "template <unsigned N> struct A { int a[N]; };",
+            "namespace a::b {\n}",
+            "class API Foo { };",
+            "class Z final { };",
+        ] {
+            assert_eq!(of(cpp), Some("C++"), "{cpp}");
+        }
         assert_eq!(of("// namespace a {\nint f(void);\n"), Some("C"));
     }
 

@@ -267,3 +267,55 @@ fn arguments_that_are_left_out_are_deduced() {
     let all = kernels(each);
     assert!(all.contains(&"each<Twice>".to_owned()) && all.contains(&"each<F>".to_owned()), "{all:?}");
 }
+
+/// A type that is not sure to be the argument's is none: another instance would be judged than the one that runs.
+#[test]
+fn what_may_be_another_type_is_not_deduced() {
+    let fill = "template <typename I> __global__ void fill(float *a, I n) { I i = threadIdx.x; a[i] = n; }\n";
+    let instances = |rest: &str| -> Vec<String> {
+        let unit = cuda(&format!("{fill}{rest}"));
+        unit.items.iter().filter(|i| i.name.starts_with("fill<")).map(|i| i.name.to_string()).collect()
+    };
+    assert_eq!(
+        instances("void f(float *a, unsigned char n) { fill<<<1, 512>>>(a, n); }"),
+        ["fill<unsigned char>"]
+    );
+    for rest in [
+        // types that are not read, an older name that is the same
+        "void h(unsigned char n); void f(float *a, std::size_t n) { fill<<<1, 512>>>(a, n); }",
+        "void h(unsigned char n); void f(float *a, index_t n) { fill<<<1, 512>>>(a, n); }",
+        "void h(unsigned char m) { } void f(float *a) { auto m = other(); fill<<<1, 512>>>(a, m); }",
+        "unsigned char x, n; void f(float *a) { auto [x, n] = both(); fill<<<1, 512>>>(a, n); }",
+        "unsigned char n; void f(float *a, int m) { int n(m); fill<<<1, 512>>>(a, n); }",
+        "unsigned char n; void f(float *a) { for (auto n : list) fill<<<1, 512>>>(a, n); }",
+        "unsigned char n; void f(float *a, std::vector<int> n) { fill<<<1, 512>>>(a, n[0]); }",
+        // scopes that ended
+        "void f(float *a, int p) { { unsigned char p = 3; a[0] = p; } fill<<<1, 512>>>(a, p); }",
+        "void f(float *a, int p) { auto g = [](unsigned char p) { return p; }; fill<<<1, 512>>>(a, p); }",
+        // fields of other classes
+        "struct A { int n; }; struct B { unsigned char n; }; void f(float *a, A *s) { fill<<<1, 512>>>(a, s->n); }",
+        // operators, and numbers that are long
+        "void f(float *a, int k) { fill<<<1, 512>>>(a, (unsigned char)k * 4); }",
+        "void f(float *a, int k) { fill<<<1, 512>>>(a, static_cast<unsigned char>(k) * 3); }",
+        "void f(float *a, unsigned char p) { fill<<<1, 512>>>(a, -p); }",
+        "void f(float *a, unsigned char *p) { fill<<<1, 512>>>(a, *p + 1); }",
+        "void f(float *a) { fill<<<1, 512>>>(a, 5000000000); }",
+        // macros that are defined twice
+        "#ifdef WIDE\n#define T unsigned\n#else\n#define T unsigned char\n#endif\nvoid f(float *a, T n) { fill<<<1, 512>>>(a, n); }",
+    ] {
+        assert_eq!(instances(rest), ["fill<I>"], "{rest}");
+    }
+    // another function may be meant
+    for rest in [
+        "void f(float *a, unsigned char n) { lib::fill<<<1, 512>>>(a, n); }",
+        "template <typename I> __global__ void fill(double *a, I n);\nvoid f(double *a, unsigned char n) { fill<<<1, 512>>>(a, n); }",
+    ] {
+        assert!(!instances(rest).contains(&"fill<unsigned char>".to_owned()), "{rest}: {:?}", instances(rest));
+    }
+    // what stands for a type of its own name
+    let own = "typedef unsigned char T;\ntemplate <typename T> __global__ void put(float *a, T n) { a[n] = 1; }\nvoid f(float *a) { put<<<1, 32>>>(a, make()); }";
+    assert!(cuda(own).items.iter().all(|i| &*i.name != "put<T>"));
+    // the text says none of these
+    assert_eq!(cuda(&format!("{fill}void f(float *a) {{ fill<<<1, 32>>>(a, make()); }}")).guessed.len(), 1);
+    assert!(cuda(&format!("{fill}void f(float *a, int n) {{ fill<<<1, 32>>>(a, n); }}")).guessed.is_empty());
+}

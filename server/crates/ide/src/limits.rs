@@ -147,12 +147,6 @@ pub(crate) mod quiet {
     pub(crate) const AROUND: u32 = 3;
 }
 
-/// Of `words::dependences`.
-pub(crate) mod words_dependences {
-    /// Variables that a value goes through on its way back to where it was read.
-    pub(crate) const HOPS: u32 = 3;
-}
-
 /// Of `repairs::trial`.
 pub(crate) mod repairs_trial {
     /// Steps of a run.

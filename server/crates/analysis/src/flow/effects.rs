@@ -315,7 +315,7 @@ impl<'a> Effects<'a> {
                 Op::Binary(_) | Op::Cast => at = p,
                 Op::Call => {
                     let Some(k) = args.iter().skip(1).position(|&a| a == at) else { return false };
-                    let kept = keeps(body, self.program, p, k);
+                    let kept = call(body, self.program, p).map_or(true, |c| c.through(k).kept);
                     // What it returns may be made of the pointer.
                     let number = body.types.is_arithmetic(body.ty(p))
                         || matches!(body.types.kind(body.ty(p)), TypeKind::Void);
@@ -504,16 +504,6 @@ pub(crate) fn call<'p>(body: &Body, program: &'p dyn Callees, t: TermId) -> Resu
         None if summary.reads_unknown || summary.writes_unknown => trouble(TroubleKind::Memory, ""),
         None => Ok(Called::Function(summary)),
     }
-}
-
-/// Whether a call may keep its `k`-th argument. What prints or ends the program does not.
-fn keeps(body: &Body, program: &dyn Callees, t: TermId, k: usize) -> bool {
-    if let Ok(c) = call(body, program, t) {
-        return c.through(k).kept;
-    }
-    let harmless = |w: &TroubleKind| matches!(w, TroubleKind::Ordered | TroubleKind::NoReturn);
-    let known = program.called(body, t).filter(|s| !s.writes_unknown && s.troubles.keys().all(harmless));
-    known.and_then(|s| s.params.get(k)).is_none_or(|p| p.kept)
 }
 
 /// The function's own numbers that are given, by name, to what is declared nowhere: `clip(m);` may be a macro of a header that

@@ -110,6 +110,7 @@ pub(crate) fn lower(
         true => Templates::find((text, &lexed.tokens), dialect, &options.defines),
         false => Templates::default(),
     };
+    unit.guessed = templates.guessed();
     let mut shared = Shared {
         dialect,
         macros: Arc::new(macros),

@@ -18,6 +18,9 @@ impl Plain<'_, '_> {
         let parts = self.parts(k + 1)?;
         let [function, grid, block, arguments, rest @ ..] = parts.as_slice() else { return None };
         let kernel = self.kernel(function.clone())?;
+        if self.is_declared_before(self.text(kernel), k) {
+            return None;
+        }
         let given = self.pointed_to(arguments.clone(), k)?;
         self.put(k, "(");
         self.keep(kernel);
@@ -80,13 +83,17 @@ impl Plain<'_, '_> {
         (named && others).then_some(last)
     }
 
-    /// What the pointers of an array hold that is declared before `k` and not written after that: `void *a[] = {&x, &n};`.
+    /// Whether a variable of that name is declared in the function before `k`.
+    fn is_declared_before(&self, name: &str, k: usize) -> bool {
+        (1..k).any(|j| self.text(j) == name && (self.is_ident(j - 1) || self.text(j - 1) == "*"))
+    }
+
+    /// What the pointers of an array hold that is declared before `k`, in a block around it, and named nowhere between but in other
+    /// launches: `void *a[] = {&x, &n};`. What they point to must be variables that have one declaration.
     fn pointed_to(&self, part: Range<usize>, k: usize) -> Option<Vec<Range<usize>>> {
         let [at] = part.clone().collect::<Vec<_>>()[..] else { return None };
         let name = self.text(at);
-        // handed to other launches it stays as it is declared
-        let is_handed_on = |j: usize| matches!(self.text(j + 1), "," | ")");
-        let declared = (3..k).rev().find(|&j| self.text(j) == name && !is_handed_on(j))?;
+        let declared = (3..k).find(|&j| self.text(j) == name)?;
         let is_array = ["*", "void"].iter().enumerate().all(|(n, w)| self.text(declared - 1 - n) == *w);
         let close = self.group(declared + 1);
         if !is_array
@@ -96,15 +103,62 @@ impl Plain<'_, '_> {
         {
             return None;
         }
-        self.parts(close + 1)?.into_iter().map(|p| self.address(p)).collect()
+        let end = self.group(close + 1);
+        let mut depth = 0i64;
+        let mut within = 0usize;
+        for j in end..k {
+            match self.text(j) {
+                "{" => depth += 1,
+                "}" => depth -= 1,
+                w if CALLS.contains(&w) => within = within.max(self.group(j + 1)),
+                w if w == name && j >= within => return None,
+                _ => {}
+            }
+            // its block has ended
+            if depth < 0 {
+                return None;
+            }
+        }
+        let given: Vec<Range<usize>> =
+            self.parts(close + 1)?.into_iter().map(|p| self.address(p)).collect::<Option<_>>()?;
+        let again = |r: &Range<usize>| {
+            let name = self.text(r.start);
+            let names = (1..k).filter(|&j| self.text(j) == name);
+            names
+                .filter(|&j| self.is_ident(j - 1) || matches!(self.text(j - 1), "*" | ","))
+                .filter(|&j| matches!(self.text(j + 1), ";" | "=" | "," | ")" | "[" | "(" | "{"))
+                .filter(|&j| self.is_declaration(j))
+                .count()
+                > 1
+        };
+        (!given.iter().any(again)).then_some(given)
     }
 
-    /// `&x`, `(void *)&x`: of what.
+    /// Whether a word before `j` may be a type's, so that the name there is declared.
+    fn is_declaration(&self, j: usize) -> bool {
+        let mut p = j - 1;
+        while p > 0 && self.text(p) == "*" {
+            p -= 1;
+        }
+        // a list of declarations, or of arguments
+        if self.text(p) == "," {
+            let begin =
+                (0..p).rev().find(|&i| matches!(self.text(i), ";" | "{" | "}" | "(")).map_or(0, |i| i + 1);
+            return self.text(begin.wrapping_sub(1)) != "("
+                && self.is_ident(begin)
+                && self.is_ident(begin + 1);
+        }
+        self.is_ident(p) && !matches!(self.text(p), "return" | "else" | "case" | "goto" | "sizeof")
+    }
+
+    /// `&x`, `(void *)&x`, `&s.x`: of what.
     fn address(&self, part: Range<usize>) -> Option<Range<usize>> {
         let mut from = part.start;
         if self.text(from) == "(" {
             from = self.group(from);
         }
-        (self.text(from) == "&" && from + 1 < part.end).then_some(from + 1..part.end)
+        let plain = |j: usize| self.is_ident(j) || self.text(j) == ".";
+        (self.text(from) == "&" && from + 1 < part.end && (from + 1..part.end).all(plain))
+            .then_some(from + 1..part.end)
     }
 }

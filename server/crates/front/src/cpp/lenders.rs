@@ -55,6 +55,9 @@ impl Walk<'_, '_> {
         if !tag || self.token(open) != "{" {
             return out;
         }
+        if self.hides(open, to) {
+            return out;
+        }
         let (mut depth, mut begin, mut launches) = (0usize, open + 1, false);
         for j in open + 1..to {
             match self.token(j) {
@@ -78,6 +81,34 @@ impl Walk<'_, '_> {
             }
         }
         out
+    }
+
+    /// Whether a class whose body opens at `open` declares a name that the file has declared before: without the class it would be
+    /// taken for that.
+    fn hides(&self, open: usize, to: usize) -> bool {
+        let direct = |from: usize, to: usize| {
+            let (mut depth, mut out) = (0usize, Vec::new());
+            for j in from..to {
+                match self.token(j) {
+                    "{" | "(" => depth += 1,
+                    "}" | ")" => depth = depth.saturating_sub(1),
+                    // perhaps by a macro
+                    t if t.starts_with('#') => {
+                        out.extend(t.split_whitespace().nth(1).map(|w| w.split('(').next().unwrap_or(w)))
+                    }
+                    name if depth == 0
+                        && self.tokens.get(j).is_some_and(|t| t.kind == Kind::Ident)
+                        && matches!(self.token(j + 1), ";" | "=" | "," | "[" | "{") =>
+                    {
+                        out.push(name);
+                    }
+                    _ => {}
+                }
+            }
+            out
+        };
+        let before = direct(0, open);
+        direct(open + 1, to.saturating_sub(1)).iter().any(|name| before.contains(name))
     }
 
     /// The function whose header begins at `from`, with a header that C can say.

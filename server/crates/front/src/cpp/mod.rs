@@ -80,8 +80,10 @@ fn is_written_in(text: &str) -> bool {
             let line = word(k).trim_start_matches('#').trim_start();
             if line.starts_with("if") {
                 let asks = line.contains("__cplusplus");
-                let lacks = line.starts_with("ifndef") || line.contains('!');
-                around.push((asks && !lacks, asks && lacks));
+                let plain: String = line.chars().filter(|c| !c.is_whitespace() && *c != '(').collect();
+                let lacks = line.starts_with("ifndef") || plain.contains("!defined__cplusplus");
+                let never = plain == "if0";
+                around.push((never || asks && !lacks, asks && lacks));
             } else if line.starts_with("el") {
                 if let Some(last) = around.last_mut() {
                     *last = (last.1 || line.contains("__cplusplus"), false);
@@ -94,11 +96,19 @@ fn is_written_in(text: &str) -> bool {
         if around.iter().any(|a| a.0) || t.kind != Kind::Ident {
             continue;
         }
-        let named = lexed.tokens.get(k + 1).is_some_and(|n| n.kind == Kind::Ident);
+        let is_name = |j: usize| lexed.tokens.get(j).is_some_and(|n| n.kind == Kind::Ident);
+        let first =
+            |j: usize| j == 0 || matches!(word(j - 1), ";" | "}" | "{") || word(j - 1).starts_with('#');
         let begins = match word(k) {
-            "namespace" => named && word(k + 2) == "{" || word(k + 1) == "{",
-            "template" => word(k + 1) == "<" && matches!(word(k + 2), "typename" | "class" | "int" | ">"),
-            "class" => named && matches!(word(k + 2), "{" | ":" | ";"),
+            "namespace" if first(k) || word(k - 1) == "inline" => {
+                word(k + 1) == "{" || is_name(k + 1) && matches!(word(k + 2), "{" | "::")
+            }
+            "template" => first(k) && word(k + 1) == "<",
+            // a word of export, or of the compiler's, may stand before its name
+            "class" if first(k) => {
+                let named = (k + 1..k + 4).take_while(|&j| is_name(j)).count();
+                named > 0 && matches!(word(k + 1 + named), "{" | ":" | ";")
+            }
             _ => false,
         };
         if begins {

@@ -9,6 +9,7 @@
 //! Deliberately absent: pointers and qualified types as arguments, specialisations, overloads, packs, class templates. Of such
 //! templates nothing is known.
 
+mod declared;
 mod deduce;
 mod scan;
 
@@ -41,6 +42,8 @@ pub(crate) struct Templates {
     /// Whose types they may be instantiated with, and those of the text.
     dialect: Option<&'static Dialect>,
     types: Arc<Types>,
+    /// Instances that some use names in full.
+    sure: FxHashSet<Arc<str>>,
     /// Arguments that the text leaves out, in its order.
     deduced: Vec<Deduced>,
 }
@@ -92,6 +95,8 @@ struct Use {
     arguments: Vec<Vec<Arc<str>>>,
     /// The template around it, as a place in the list of all.
     inside: Option<usize>,
+    /// Whether the text does not say some of its arguments.
+    guessed: bool,
 }
 
 impl Templates {
@@ -142,14 +147,23 @@ impl Templates {
         let types = Arc::new(scan.types(&all));
         out.types = types.clone();
         let overloaded = scan.overloaded(&all, &out.heads, dialect);
-        let deduction = Deduction { scan: &scan, all: &all, dialect: out.dialect, types: &types, overloaded };
+        let (scopes, places) = scan.scopes();
+        let deduction = Deduction {
+            scan: &scan,
+            all: &all,
+            dialect: out.dialect,
+            types: &types,
+            overloaded,
+            scopes,
+            places,
+        };
         let (mut uses, deduced) = scan.uses(&out.heads, &deduction);
         out.deduced = deduced;
-        let mut waiting: Vec<(usize, Bindings)> = uses
+        let mut waiting: Vec<(usize, Bindings, bool)> = uses
             .iter()
             .enumerate()
             .filter(|(_, u)| u.inside.is_none())
-            .map(|(k, _)| (k, Vec::new()))
+            .map(|(k, _)| (k, Vec::new(), false))
             .collect();
         waiting.reverse();
         out.expand(waiting, &uses, &all);
@@ -166,7 +180,7 @@ impl Templates {
                 .collect();
             out.lent.insert(t.from, env.iter().map(|(n, _)| (n.clone(), ASSUMED.to_owned())).collect());
             let inner = uses.iter().enumerate().filter(|(_, u)| u.inside == Some(k));
-            let waiting = inner.map(|(j, _)| (j, env.clone())).collect();
+            let waiting = inner.map(|(j, _)| (j, env.clone(), true)).collect();
             out.expand(waiting, &uses, &all);
         }
         // kernels that nobody launches here
@@ -175,12 +189,17 @@ impl Templates {
             let known = out.instances.contains_key(&t.from);
             let Some(name) = t.name.clone().filter(|n| !known && here(n)) else { continue };
             if let Some(arguments) = deduction.nobody(t) {
-                uses.push(Use { name, arguments, inside: None });
-                out.expand(vec![(uses.len() - 1, Vec::new())], &uses, &all);
+                uses.push(Use { name, arguments, inside: None, guessed: true });
+                out.expand(vec![(uses.len() - 1, Vec::new(), true)], &uses, &all);
             }
         }
         out.helpers(&scan, &all);
         out
+    }
+
+    /// The instances whose types the text does not say.
+    pub(crate) fn guessed(&self) -> Vec<Arc<str>> {
+        self.names.difference(&self.sure).cloned().collect()
     }
 
     /// An item's pieces with the arguments that its text leaves out.
@@ -195,7 +214,8 @@ impl Templates {
                 continue;
             };
             let mut from = r.start;
-            for d in self.deduced.iter().filter(|d| r.contains(&d.before)) {
+            let first = self.deduced.partition_point(|d| d.before < r.start);
+            for d in self.deduced[first..].iter().take_while(|d| d.before < r.end) {
                 let span = tokens.get(d.before).map(|t| t.span()).unwrap_or_default();
                 out.push(Piece::Tokens(from..d.before));
                 out.push(Piece::Spliced(d.tokens(span).into()));
@@ -206,14 +226,19 @@ impl Templates {
         out
     }
 
-    /// Instances of what these uses name, and of what is named in them.
-    fn expand(&mut self, mut waiting: Vec<(usize, Bindings)>, uses: &[Use], all: &[scan::Template]) {
+    /// Instances of what these uses name, and of what is named in them; with each what its template's parameters stand for, and whether
+    /// that is only taken for granted.
+    fn expand(&mut self, mut waiting: Vec<(usize, Bindings, bool)>, uses: &[Use], all: &[scan::Template]) {
         let out = self;
-        while let Some((k, env)) = waiting.pop() {
+        while let Some((k, env, granted)) = waiting.pop() {
             let u = &uses[k];
             let Some(head) = out.heads.get(&u.name) else { continue };
             let Some((name, bound)) = out.bind(head, &u.name, &u.arguments, &env) else { continue };
             let at = head.at;
+            let guessed = u.guessed || granted;
+            if !guessed {
+                out.sure.insert(name.clone());
+            }
             let list = out.instances.entry(at).or_default();
             if out.names.contains(&name) || list.len() >= MAX_EACH || out.names.len() >= MAX_ALL {
                 continue;
@@ -225,7 +250,7 @@ impl Templates {
             let env: Bindings = head.parameters.iter().map(|p| p.name.clone()).zip(bound).collect();
             let inner = uses.iter().enumerate().rev();
             for (j, _) in inner.filter(|(_, v)| v.inside.is_some_and(|i| all[i].from == at)) {
-                waiting.push((j, env.clone()));
+                waiting.push((j, env.clone(), guessed));
             }
         }
     }

@@ -304,7 +304,9 @@ fn instances_merged(doc: &Doc, lint: &Lint, said: Vec<(Span, Message)>) -> Vec<(
             continue;
         }
         let mut kept = one.clone();
-        if !all || same.iter().any(|o| o.message != one.message) {
+        // of an instance whose types the file does not say it is not known that it is run
+        let guessed = doc.unit().guessed.contains(name);
+        if !all || guessed || same.iter().any(|o| o.message != one.message) {
             kept.message.push_str(&format!(" So in the instance `{name}` of the template."));
         }
         out.push((*span, kept));

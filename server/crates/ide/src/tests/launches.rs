@@ -294,6 +294,17 @@ fn launches_of_members_and_of_the_runtime_are_launches() {
         call("all[1] = &a; cudaLaunchKernel((void *)add, dim3(4), dim3(64), all, 0, 0);"),
         [] as [&str; 0]
     );
+    for other in [
+        "change(all); cudaLaunchKernel((void *)add, 4, 64, all, 0, 0);",
+        "{ int n = 1; cudaLaunchKernel((void *)add, 4, 64, all, 0, 0); }",
+        "const void *add = pick(); cudaLaunchKernel(add, 4, 64, all, 0, 0);",
+    ] {
+        assert_eq!(call(other), [] as [&str; 0], "{other}");
+    }
+    // a member by the name of a constant is another
+    let hides =
+        "static const int n = 2;\nstruct R { float *x; int n; void go() { add<<<1, 64>>>(x, n); } };\n";
+    assert_eq!(host(hides), [] as [&str; 0]);
     // the error that such a call gives is asked for
     let text = format!("{ADD}int f(float *a) {{ int n = 9; void *all[] = {{ &a, &n }}; return cudaLaunchKernel((void *)add, 4, 64, all, 0, 0); }}");
     let told: Vec<_> =

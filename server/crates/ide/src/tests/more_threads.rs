@@ -78,3 +78,21 @@ fn a_work_array_within_two_loops() {
         "#]],
     );
 }
+
+/// Values that many others are mixed into, as in ciphers, cost no questions about where they lie: this ended at the limit of steps.
+#[test]
+fn long_straight_code_is_judged() {
+    let mut rounds = String::new();
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    for k in 0..64 {
+        let v = |n: usize| names[(n + 64 - k) % 8];
+        rounds += &format!("    P({}, {}, {}, {}, w[{}], {}u)\n", v(0), v(3), v(4), v(7), k % 16, k * 77_777);
+        rounds += &format!("    w[{}] += R(w[{}], 7) ^ w[{}];\n", k % 16, (k + 1) % 16, (k + 9) % 16);
+    }
+    let text = format!(
+        "#define R(x, n) (((x) << n) | ((x) >> (32 - n)))\n#define P(a, d, e, h, x, k) {{ unsigned t = h + (R(e, 6) ^ R(e, 11)) + x + k; d += t; h = t + (R(a, 2) ^ R(a, 13)); }}\n__global__ void mix(const unsigned *in, unsigned *out, int n) {{\n    int id = blockIdx.x * blockDim.x + threadIdx.x;\n    if (id >= n) return;\n    unsigned w[16], a = 1, b = 2, c = 3, d = 4, e = 5, f = 6, g = 7, h = 8;\n    for (int i = 0; i < 16; i++) w[i] = in[id * 16 + i];\n{rounds}    out[id * 2] = a + b + c + d;\n    out[id * 2 + 1] = e + f + g + h;\n}}\nvoid go(const unsigned *in, unsigned *out, int n) {{ mix<<<(n + 255) / 256, 256>>>(in, out, n); }}\n"
+    );
+    let doc = super::open_cuda(&text);
+    let report = crate::kernel_reports(&crate::Ask::thorough(&doc), &[]).remove(0);
+    assert_eq!(report.races.verdict, "race-free", "{:?}", report.races.reason);
+}

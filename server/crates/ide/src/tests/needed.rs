@@ -34,7 +34,7 @@ fn functions_of_which_nothing_is_known_are_told_together() {
 fn a_scan_of_one_variable_does_not_free_the_others() {
     let text = "float f(int n, const float *a) {\n    float p = 1, x = 0, y = 1;\n    for (int i = 0; i < n; i++) {\n        p *= a[i];\n        float z = a[i] * y - x * p;\n        x = y;\n        y = z * z;\n    }\n    return p + y;\n}\n";
     let all = findings(text);
-    assert!(!all.contains("parallel scan") || all.contains("is carried besides"), "{all}");
+    assert!(!all.contains("parallel scan") || all.contains("carried besides"), "{all}");
     let alone = "void f(int n, const int *a, int *restrict b) {\n    int s = 0;\n    for (int i = 0; i < n; i++) {\n        b[i] = s;\n        s += a[i];\n    }\n}\n";
     let all = findings(alone);
     assert!(all.contains("a parallel scan could compute it") && !all.contains("besides"), "{all}");
@@ -45,6 +45,24 @@ fn sums_in_places_are_no_recurrence_to_compute_from_before() {
     let text = "typedef struct { float r, i; } cx;\nvoid f(int n, int lda, cx *y, const cx *a, const cx *x) {\n    for (int j = 1; j <= n; ++j)\n        for (int i = 1; i <= j - 1; ++i) {\n            float q = a[i + j * lda].r * x[j].r;\n            float p = y[i].r + q;\n            y[i].r = p;\n        }\n}\n";
     let all = findings(text);
     assert!(!all.contains("from values that are there before"), "{all}");
+    assert!(all.contains("Iterations change what others left in `y.r`"), "{all}");
+    let advised = |body: &str| {
+        findings(&format!("void f(int n, float c, float *a, unsigned char *b, float *y) {{\n    for (int i = 0; i < n; i++) {{ {body} }}\n}}\n"))
+    };
+    for sum in ["y[i % 4] += a[i]; y[i % 3] = a[i] + y[i % 3];", "y[i % 4] = y[i % 4] - a[i] + c; y[0] -= c;"]
+    {
+        assert!(!advised(sum).contains("from values that are there before"), "{}", advised(sum));
+    }
+    // what is taken away, doubled, made smaller, or used in between
+    for other in [
+        "y[0] = c - y[0];",
+        "y[0] = y[0] + y[0];",
+        "b[i % 4] = (unsigned char)(b[i % 4] + c);",
+        "float p = y[0]; a[i] = p; y[0] = p + c;",
+        "int j = i; float p = y[j]; j = j + 1; y[j] = p + c;",
+    ] {
+        assert!(!advised(other).contains("atomic operations"), "{}", advised(other));
+    }
     // what a place takes from another is
     let text = "void f(int n, float *a) {\n    for (int i = 1; i < n; i++) a[i] = a[i - 1] + 1;\n}\n";
     assert!(findings(text).contains("from values that are there before"), "{}", findings(text));

@@ -5,7 +5,6 @@ use base::IndexId as _;
 use term::{BinOp, Op, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::function_view::FunctionView;
-use crate::limits::words_dependences::HOPS;
 
 /// `flow`, `anti`, `output`.
 pub(crate) fn kind_name(kind: DependenceKind) -> &'static str {
@@ -48,8 +47,17 @@ fn may_accumulate(view: &FunctionView, id: LoopId, s: SymbolId) -> bool {
     sets.iter().all(from_itself) && sets.iter().map(|&t| names(t)).sum::<usize>() == names(whole)
 }
 
-/// Whether all that a loop does with an array is to add to places of it, in one statement or by way of a variable.
-fn adds_up(view: &FunctionView, id: LoopId, d: &Dependence) -> bool {
+/// How a loop changes the places of an array that its iterations share.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// All that it does with them is to add to them, each time in one statement.
+    Sum,
+    /// It gives places values that are made of their own.
+    Update,
+    Other,
+}
+
+fn change(view: &FunctionView, id: LoopId, d: &Dependence) -> Change {
     let (body, whole) = (view.body(), view.of(id).term);
     let parents = body.parents();
     let up = |t: TermId| parents.get(t.index()).copied().flatten();
@@ -60,52 +68,38 @@ fn adds_up(view: &FunctionView, id: LoopId, d: &Dependence) -> bool {
             && up(t).is_none_or(|p| !is_part(p) || body.args(p).first() != Some(&t))
     });
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    let mut sums = true;
     for place in places {
         let stored = up(place).filter(|&p| body.op(p).is_write() && body.args(p).first() == Some(&place));
-        match (stored, stored.map(|p| (body.op(p), body.args(p)))) {
-            (Some(_), Some((Op::Compound(BinOp::Add | BinOp::Sub), _))) => {}
-            (Some(_), Some((Op::Assign, &[_, value]))) => writes.push((place, value)),
-            (Some(_), _) => return false,
-            (None, _) => reads.push(place),
+        match stored.map(|p| (body.op(p), body.args(p))) {
+            Some((Op::Compound(BinOp::Add | BinOp::Sub), _)) => {}
+            Some((Op::Assign, &[_, value])) => writes.push((place, value)),
+            Some(_) => sums = false,
+            None => reads.push(place),
         }
     }
-    let back = Back { body, whole, parents: &parents };
-    writes.iter().all(|&(w, _)| reads.iter().any(|&r| body.same(w, r)))
-        && reads.iter().all(|&r| back.reaches(r, r, 0))
-}
-
-/// Where values go in a loop.
-struct Back<'b> {
-    body: &'b term::Body,
-    whole: TermId,
-    parents: &'b [Option<TermId>],
-}
-
-impl Back<'_> {
-    /// Whether a value goes, through sums and variables, into the place that it was read from.
-    fn reaches(&self, from: TermId, read: TermId, depth: u32) -> bool {
-        let body = self.body;
-        let up = |t: TermId| self.parents.get(t.index()).copied().flatten();
-        let sums = |t: TermId| matches!(body.op(t), Op::Binary(BinOp::Add | BinOp::Sub) | Op::Cast);
-        let mut at = from;
-        while let Some(p) = up(at).filter(|&p| sums(p)) {
-            at = p;
+    // `y[k] = y[k] + …`: the place itself, once, not what is taken away
+    let added = |&(place, value): &(TermId, TermId)| {
+        let mut at = value;
+        while let (Op::Binary(op @ (BinOp::Add | BinOp::Sub)), &[left, right]) = (body.op(at), body.args(at))
+        {
+            let named = |t: TermId| body.walk(t).filter(|&x| reads.contains(&x)).count();
+            at = match (named(left), named(right)) {
+                (1, 0) => left,
+                (0, 1) if *op == BinOp::Add => right,
+                _ => return false,
+            };
         }
-        let set = match up(at).map(|p| (p, body.op(p), body.args(p))) {
-            Some((_, Op::Assign, &[place, value])) if value == at => place,
-            Some((p, Op::Declare(_), _)) => p,
-            _ => return false,
-        };
-        if body.same(set, read) {
-            return from != read || at != from;
-        }
-        let named = |t: TermId| match body.op(set) {
-            Op::Declare(s) => body.as_symbol(t) == Some(*s),
-            _ => t != set && body.same(t, set),
-        };
-        let is_read =
-            |&t: &TermId| named(t) && !up(t).is_some_and(|p| body.op(p).is_write() && body.args(p)[0] == t);
-        depth < HOPS && body.walk(self.whole).filter(is_read).any(|t| self.reaches(t, read, depth + 1))
+        at != value && body.same(at, place)
+    };
+    let in_sums = |r: &TermId| writes.iter().any(|&(_, v)| body.walk(v).any(|x| x == *r));
+    if sums && writes.iter().all(added) && reads.iter().all(in_sums) {
+        return Change::Sum;
+    }
+    let own = |r: &TermId| writes.iter().any(|&(w, _)| body.same(w, *r));
+    match reads.iter().all(own) {
+        true => Change::Update,
+        false => Change::Other,
     }
 }
 
@@ -304,10 +298,15 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
                 view.dependent(d),
                 if has_parallel_around(view, id) { ", or offload another loop of the nest" } else { "" }
             ),
-            _ if adds_up(view, id, d) => format!(
+            _ if change(view, id, d) == Change::Sum => format!(
                 "Each iteration adds to what others left in `{}`: sum it with atomic operations, or in a copy for each of some parts of the iterations{}.",
                 view.dependent(d),
                 if has_parallel_around(view, id) { ", or offload another loop of the nest" } else { "" }
+            ),
+            _ if change(view, id, d) == Change::Update => format!(
+                "Iterations change what others left in `{}`{}.",
+                view.dependent(d),
+                if has_parallel_around(view, id) { ": offload another loop of the nest" } else { "" }
             ),
             _ => format!(
                 "This is a recurrence: compute `{}` from values that are there before the loop{}.",

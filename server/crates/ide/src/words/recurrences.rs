@@ -14,8 +14,14 @@ pub(crate) fn recurrences(view: &FunctionView, id: LoopId) -> String {
     let computed = |d: &analysis::Dependence| {
         all.iter().any(|r| r.object.as_ref().is_none_or(|o| o.symbol == d.object.symbol))
     };
-    let others = carried.iter().find(|d| !computed(d));
-    let rest = others.map_or(String::new(), |d| format!(" `{}` is carried besides.", view.dependent(d)));
+    let mut others: Vec<String> =
+        carried.iter().filter(|d| !computed(d)).map(|d| format!("`{}`", view.dependent(d))).collect();
+    others.dedup();
+    let rest = match others.as_slice() {
+        [] => String::new(),
+        [one] => format!(" {one} is carried besides."),
+        _ => format!(" {} are carried besides.", super::list(&super::shorten(others, 3))),
+    };
     let said: String = all.iter().take(2).map(|r| format!(" {}", recurrence(view, r))).collect();
     if said.is_empty() {
         said

@@ -17,6 +17,7 @@ mod eval;
 mod memory;
 mod pairs;
 mod quotients;
+mod ranges;
 mod walk;
 
 use std::collections::BTreeSet;

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use term::{Op, TermId};
 
 use super::{Share, Step, SymbolicAccess, SymbolicKernel, MAX_QUESTIONS};
@@ -33,94 +33,13 @@ struct Together {
 
 /// A conjunction, as it is added to.
 #[derive(Clone, Default)]
-struct Rows {
-    list: Vec<Constraint>,
+pub(super) struct Rows {
+    pub(super) list: Vec<Constraint>,
 }
 
 impl SymbolicKernel<'_> {
-    /// Whether a value lies between two numbers wherever the walk stands. `false`: not shown.
-    pub(super) fn within(&mut self, p: &Poly, low: i128, high: i128) -> bool {
-        if let Some(c) = p.as_constant() {
-            return low <= c && c <= high;
-        }
-        let (least, most) = self.interval(p);
-        let above = least.is_some_and(|l| l >= low) || {
-            let below = p.scale(-1).and_then(|n| n.add_constant(low.max(-(1 << 50)) - 1));
-            below.is_some_and(|b| self.excluded(Constraint::non_negative(b)))
-        };
-        above
-            && (high == i128::MAX || most.is_some_and(|m| m <= high) || {
-                // larger numbers are beyond the solver
-                let beyond = p.add_constant(-high.min(1 << 50) - 1);
-                beyond.is_some_and(|b| self.excluded(Constraint::non_negative(b)))
-            })
-    }
-
-    /// Whether a constraint cannot hold here.
-    fn excluded(&mut self, c: Constraint) -> bool {
-        let mut rows = Rows { list: self.guards.clone() };
-        rows.list.push(c);
-        let facts = self.relevant(&rows.list);
-        rows.list.extend(facts);
-        self.impossible(&rows)
-    }
-
-    fn interval(&self, p: &Poly) -> (Option<i128>, Option<i128>) {
-        let (mut low, mut high) = (Some(0i128), Some(0i128));
-        for (m, c) in p.terms() {
-            let (mut l, mut h) = (Some(1i128), Some(1i128));
-            for v in m {
-                let a = &self.atoms[*v as usize];
-                // only products of what is not negative
-                let positive = l.is_some_and(|l| l >= 0) && a.low.is_some_and(|l| l >= 0);
-                if m.len() > 1 && !positive {
-                    (l, h) = (None, None);
-                    break;
-                }
-                l = l.zip(a.low).and_then(|(x, y)| x.checked_mul(y));
-                h = h.zip(a.high).and_then(|(x, y)| x.checked_mul(y));
-            }
-            let (l, h) = if c >= 0 { (l, h) } else { (h, l) };
-            let sum = |s: Option<i128>, x: Option<i128>| {
-                s.zip(x).and_then(|(s, x)| s.checked_add(x.checked_mul(c)?))
-            };
-            (low, high) = (sum(low, l), sum(high, h));
-        }
-        (low, high)
-    }
-
-    /// Facts of the atoms that these use, and of those that the facts use; also the atoms' own ranges.
-    fn relevant(&self, list: &[Constraint]) -> Vec<Constraint> {
-        let mut used: FxHashSet<Var> = list.iter().flat_map(|c| c.poly.vars().collect::<Vec<_>>()).collect();
-        let mut out = Vec::new();
-        let mut taken = vec![false; self.facts.len()];
-        loop {
-            let mut more = false;
-            for (k, f) in self.facts.iter().enumerate() {
-                if !taken[k] && f.poly.vars().any(|v| used.contains(&v)) {
-                    taken[k] = true;
-                    more = true;
-                    used.extend(f.poly.vars());
-                    out.push(f.clone());
-                }
-            }
-            if !more {
-                break;
-            }
-        }
-        let mut used: Vec<Var> = used.into_iter().collect();
-        used.sort_unstable();
-        for v in used {
-            let a = &self.atoms[v as usize];
-            let x = Poly::var(v);
-            out.extend(a.low.and_then(|l| x.add_constant(-l)).map(Constraint::non_negative));
-            out.extend(a.high.and_then(|h| x.scale(-1)?.add_constant(h)).map(Constraint::non_negative));
-        }
-        out
-    }
-
     /// Whether no integers satisfy all rows. `false`: not shown.
-    fn impossible(&mut self, rows: &Rows) -> bool {
+    pub(super) fn impossible(&mut self, rows: &Rows) -> bool {
         self.questions += 1;
         if self.questions > MAX_QUESTIONS {
             return false;
@@ -346,15 +265,13 @@ impl SymbolicKernel<'_> {
         let mut rows = Rows::default();
         let mut later = None;
         for (x, second) in [(a, false), (b, true)] {
-            let mut own = x.guards.clone();
             // the offset's atoms and those of the indices
-            let mut mentioned = own.clone();
-            mentioned.extend(x.offset.iter().cloned().map(Constraint::non_negative));
+            let mut mentioned: Vec<Constraint> =
+                x.offset.iter().cloned().map(Constraint::non_negative).collect();
             for p in self.thread.iter().chain(&self.block) {
                 mentioned.push(Constraint::non_negative(p.clone()));
             }
-            own.extend(self.relevant(&mentioned));
-            for c in own {
+            for c in self.relevant(&mentioned, &x.guards, usize::MAX) {
                 let poly = self.of_thread(&c.poly, second, t)?;
                 rows.list.push(Constraint { poly, equality: c.equality });
             }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use base::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::declared::Scope;
 use super::scan::{arguments, Scan, Template};
 use super::{Head, Parameter, ASSUMED};
 use crate::c::dialect::Dialect;
@@ -38,6 +39,8 @@ pub(super) struct Deduced {
     pub(super) before: usize,
     within: Within,
     pub(super) words: Vec<Vec<Arc<str>>>,
+    /// Whether the text does not say some of them.
+    pub(super) guessed: bool,
 }
 
 impl Deduced {
@@ -69,7 +72,10 @@ impl Deduced {
 #[derive(Debug, Default)]
 pub(super) struct Types {
     names: FxHashSet<Arc<str>>,
-    macros: FxHashMap<Arc<str>, Vec<Arc<str>>>,
+    /// Types that templates have as parameters.
+    parameters: FxHashSet<Arc<str>>,
+    /// Macros that are defined once, and under no condition, with what they stand for; of others nothing is known.
+    macros: FxHashMap<Arc<str>, Option<Vec<Arc<str>>>>,
 }
 
 impl Types {
@@ -77,9 +83,9 @@ impl Types {
     pub(super) fn written(&self, words: &[Arc<str>], dialect: Option<&Dialect>) -> Option<String> {
         if let [one] = words {
             if let Some(stands) = self.macros.get(one) {
-                return Some(join(stands));
+                return stands.as_ref().map(|w| join(w));
             }
-            if self.names.contains(one) {
+            if self.names.contains(one) || self.parameters.contains(one) {
                 return Some(one.to_string());
             }
         }
@@ -96,9 +102,9 @@ fn join(words: &[Arc<str>]) -> String {
 }
 
 /// A type as its words and how many `*` follow them.
-type Written = (Vec<Arc<str>>, usize);
+pub(super) type Written = (Vec<Arc<str>>, usize);
 
-const QUALIFIERS: [&str; 12] = [
+pub(super) const QUALIFIERS: [&str; 12] = [
     "const",
     "volatile",
     "__restrict__",
@@ -121,6 +127,9 @@ pub(super) struct Deduction<'a> {
     pub(super) types: &'a Types,
     /// Names of which a function may be meant that is no template: such a one goes first ([over.match.best]).
     pub(super) overloaded: FxHashSet<Arc<str>>,
+    pub(super) scopes: Vec<Scope>,
+    /// Where each name stands.
+    pub(super) places: FxHashMap<&'a str, Vec<usize>>,
 }
 
 impl Scan<'_> {
@@ -139,13 +148,27 @@ impl Scan<'_> {
         }
         let types = |t: &Template| t.parameters.clone().unwrap_or_default();
         let parameters = all.iter().flat_map(types).filter(|p| p.value.is_none());
-        out.names.extend(parameters.map(|p| p.name));
+        out.parameters.extend(parameters.map(|p| p.name));
+        let mut depth = 0usize;
         for t in self.tokens.iter().filter(|t| t.kind == Kind::Directive) {
             let line = self.text.get(t.span().range()).unwrap_or("");
-            let pp::Line::Define(name, m) = pp::line(line) else { continue };
-            let words = m.object_words().filter(|w| w.iter().all(|w| TYPE_WORDS.contains(&&**w)));
-            if let Some(words) = words.filter(|w| !w.is_empty()) {
-                out.macros.insert(name, words);
+            match pp::line(line) {
+                pp::Line::Define(name, m) => {
+                    let words = m.object_words().filter(|w| w.iter().all(|w| TYPE_WORDS.contains(&&**w)));
+                    let known = words.filter(|w| !w.is_empty() && depth == 0);
+                    out.macros.entry(name).and_modify(|m| *m = None).or_insert(known);
+                }
+                pp::Line::Undef(name) => {
+                    out.macros.insert(name, None);
+                }
+                _ => {
+                    let word = line.trim_start_matches('#').trim_start();
+                    if word.starts_with("if") {
+                        depth += 1;
+                    } else if word.starts_with("endif") {
+                        depth = depth.saturating_sub(1);
+                    }
+                }
             }
         }
         out
@@ -175,8 +198,65 @@ impl Scan<'_> {
             self.word(k + 1) == "(" && typed && !all.iter().any(|t| t.named == Some(k))
         };
         let of_library = heads.keys().filter(|n| known::is_library_name(n, dialect)).cloned();
-        let here = (0..self.tokens.len()).filter(|&k| heads.contains_key(self.word(k)) && declares(k));
-        here.map(|k| self.word(k).into()).chain(of_library).collect()
+        // a variable, or a function without a name, by that name
+        let named = |k: usize| {
+            self.is_ident(k.wrapping_sub(1))
+                && !matches!(self.word(k - 1), "return" | "else" | "case" | "throw" | "do" | "goto")
+                && matches!(self.word(k + 1), "=" | ";" | "," | ")" | "[" | "{")
+        };
+        // a template that is only declared, with other parameters than the one that has a body
+        let shapes = |t: &Template| self.shape(t);
+        let bodies: FxHashMap<&str, Option<Vec<String>>> = all
+            .iter()
+            .filter(|t| t.has_body)
+            .filter_map(|t| Some((&**t.name.as_ref()?, shapes(t))))
+            .collect();
+        let others = all.iter().filter(|t| !t.has_body).filter_map(|t| {
+            let name = t.name.clone()?;
+            (bodies.get(&*name).is_some_and(|b| *b != shapes(t))).then_some(name)
+        });
+        let here =
+            (0..self.tokens.len()).filter(|&k| heads.contains_key(self.word(k)) && (declares(k) || named(k)));
+        here.map(|k| self.word(k).into()).chain(of_library).chain(others).collect()
+    }
+
+    /// What stands between the commas of the list that opens at `open`.
+    fn list(&self, open: usize) -> Option<Vec<(usize, usize)>> {
+        let (mut depth, mut angles, mut from) = (0usize, 0usize, open + 1);
+        let mut out = Vec::new();
+        for j in open + 1..self.tokens.len() {
+            match self.word(j) {
+                ")" if depth == 0 => {
+                    if j > from || !out.is_empty() {
+                        out.push((from, j));
+                    }
+                    return Some(out);
+                }
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => depth = depth.checked_sub(1)?,
+                "<" if CASTING.contains(&self.word(j - 1)) => angles += 1,
+                ">" => angles = angles.saturating_sub(1),
+                "," if depth == 0 && angles == 0 => {
+                    out.push((from, j));
+                    from = j + 1;
+                }
+                ";" if depth == 0 => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The types of a template's function's parameters, as they are written.
+    fn shape(&self, t: &Template) -> Option<Vec<String>> {
+        let parts = self.list(t.named? + 1)?;
+        let one = |&(from, to): &(usize, usize)| {
+            let all: Vec<&str> = (from..to).map(|j| self.word(j)).collect();
+            let end = all.iter().position(|w| *w == "=").unwrap_or(all.len());
+            let named = end > 1 && self.is_ident(from + end - 1) && !TYPE_WORDS.contains(&all[end - 1]);
+            all[..end - usize::from(named)].join(" ")
+        };
+        Some(parts.iter().map(one).collect())
     }
 
     /// The name that a `typedef` at `k` declares last before its `;`.
@@ -196,14 +276,17 @@ impl Scan<'_> {
 }
 
 impl Deduction<'_> {
-    fn word(&self, k: usize) -> &str {
+    pub(super) fn word(&self, k: usize) -> &str {
         self.scan.word(k)
     }
 
     /// What the launch or the call of the template `head` at `k` leaves out.
     pub(super) fn at(&self, k: usize, head: &Head) -> Option<Deduced> {
         let t = self.all.iter().find(|t| t.from == head.at)?;
-        if self.overloaded.contains(self.word(k)) {
+        // `lib::f`, `o.f`: perhaps another
+        let qualified = matches!(self.word(k.wrapping_sub(1)), "::" | "." | "->");
+        if qualified || self.overloaded.contains(self.word(k)) || self.types.macros.contains_key(self.word(k))
+        {
             return None;
         }
         let listed = self.word(k + 1) == "<" && self.word(k + 2) != "<";
@@ -223,14 +306,18 @@ impl Deduction<'_> {
         if self.word(open) != "(" || (t.from..t.body).contains(&k) {
             return None;
         }
-        let values = self.list(open)?;
+        let values = self.scan.list(open)?;
         let patterns = self.patterns(t)?;
-        let mut words: Vec<Vec<Arc<str>>> = Vec::new();
+        let (mut words, mut guessed): (Vec<Vec<Arc<str>>>, bool) = (Vec::new(), false);
         for p in &head.parameters[given.len()..] {
             match self.parameter(p, &patterns, &values) {
                 Some(w) => words.push(w),
-                None if p.default.is_some() => break,
-                None if launched && p.value.is_none() => words.push(vec![taken_for(p, &patterns)]),
+                // what it is deduced from goes first ([temp.deduct])
+                None if p.default.is_some() && !occurs(p, &patterns) => break,
+                None if launched && p.value.is_none() => {
+                    words.push(vec![self.taken_for(p, &patterns)?]);
+                    guessed = true;
+                }
                 None => return None,
             }
         }
@@ -239,7 +326,7 @@ impl Deduction<'_> {
             true => (after - 1, Within::Begun),
             false => (k + 1, Within::New),
         };
-        (!words.is_empty()).then_some(Deduced { before, within, words })
+        (!words.is_empty()).then_some(Deduced { before, within, words, guessed })
     }
 
     /// What a kernel that nobody launches is taken for, where its parameters are types.
@@ -249,11 +336,24 @@ impl Deduction<'_> {
         for p in t.parameters.as_ref()? {
             match (&p.value, &p.default) {
                 (_, Some(_)) => break,
-                (None, None) => out.push(vec![taken_for(p, &patterns)]),
+                (None, None) => out.push(vec![self.taken_for(p, &patterns)?]),
                 (Some(_), None) => return None,
             }
         }
         Some(out)
+    }
+
+    /// What a parameter is taken for where the text does not say it. `None`: there is no name for that.
+    fn taken_for(&self, p: &Parameter, patterns: &[Option<Written>]) -> Option<Arc<str>> {
+        let of = |stars: bool| {
+            let alone = |w: &[Arc<str>]| matches!(w, [one] if *one == p.name);
+            patterns.iter().flatten().any(|(w, n)| alone(w) && (*n > 0) == stars)
+        };
+        // given by value alone: an object whose functions the kernel calls
+        match !of(true) && of(false) {
+            true => (!self.types.names.contains(&p.name)).then(|| p.name.clone()),
+            false => Some(ASSUMED.into()),
+        }
     }
 
     /// The `(` behind the `<<<…>>>` at `k`.
@@ -265,33 +365,6 @@ impl Deduction<'_> {
                 ")" | "]" | "}" => depth = depth.checked_sub(1)?,
                 ">>" if depth == 0 && self.word(j + 1) == ">" => return Some(j + 2),
                 ";" => return None,
-                _ => {}
-            }
-        }
-        None
-    }
-
-    /// What stands between the commas of the list that opens at `open`.
-    fn list(&self, open: usize) -> Option<Vec<(usize, usize)>> {
-        let (mut depth, mut angles, mut from) = (0usize, 0usize, open + 1);
-        let mut out = Vec::new();
-        for j in open + 1..self.scan.tokens.len() {
-            match self.word(j) {
-                ")" if depth == 0 => {
-                    if j > from || !out.is_empty() {
-                        out.push((from, j));
-                    }
-                    return Some(out);
-                }
-                "(" | "[" | "{" => depth += 1,
-                ")" | "]" | "}" => depth = depth.checked_sub(1)?,
-                "<" if CASTING.contains(&self.word(j - 1)) => angles += 1,
-                ">" => angles = angles.saturating_sub(1),
-                "," if depth == 0 && angles == 0 => {
-                    out.push((from, j));
-                    from = j + 1;
-                }
-                ";" if depth == 0 => return None,
                 _ => {}
             }
         }
@@ -315,7 +388,7 @@ impl Deduction<'_> {
             }
             (!words.is_empty()).then_some((words, stars))
         };
-        Some(self.list(t.named? + 1)?.iter().map(read).collect())
+        Some(self.scan.list(t.named? + 1)?.iter().map(read).collect())
     }
 
     fn parameter(
@@ -338,38 +411,82 @@ impl Deduction<'_> {
         })
     }
 
-    /// The type of the expression `from..to`.
+    /// Whether no operator of two operands stands in `from..to` outside of brackets.
+    fn is_one_operand(&self, from: usize, to: usize) -> bool {
+        let mut j = from;
+        while j < to {
+            match self.word(j) {
+                "(" | "{" | "[" => {
+                    let end = self.after_bracket(j);
+                    if end > to {
+                        return false;
+                    }
+                    j = end;
+                    continue;
+                }
+                "." | "->" => {}
+                _ if self.scan.tokens.get(j).is_some_and(|t| t.kind != Kind::Punct) => {}
+                _ => return false,
+            }
+            j += 1;
+        }
+        from < to
+    }
+
+    /// Index after the bracket that opens at `k`.
+    pub(super) fn after_bracket(&self, k: usize) -> usize {
+        let mut depth = 0usize;
+        for j in k..self.scan.tokens.len() {
+            match self.word(j) {
+                "(" | "{" | "[" => depth += 1,
+                ")" | "}" | "]" => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 {
+                return j + 1;
+            }
+        }
+        self.scan.tokens.len()
+    }
+
+    /// The type of the expression `from..to`; of those with operators only a pointer that is moved has one that is known.
     fn value(&self, from: usize, to: usize) -> Option<Written> {
         let word = self.word(from);
         match word {
-            "&" => return self.value(from + 1, to).map(|(w, n)| (w, n + 1)),
-            "*" => return self.value(from + 1, to).and_then(|(w, n)| Some((w, n.checked_sub(1)?))),
-            "-" => return self.value(from + 1, to),
+            "&" if self.is_one_operand(from + 1, to) => {
+                return self.value(from + 1, to).map(|(w, n)| (w, n + 1));
+            }
+            "*" if self.is_one_operand(from + 1, to) => {
+                return self.value(from + 1, to).and_then(|(w, n)| Some((w, n.checked_sub(1)?)));
+            }
             "(" => {
-                let close = self.scan.group(from);
+                let close = self.after_bracket(from);
                 return match self.cast(from + 1, close.checked_sub(1)?) {
-                    Some(ty) if close < to => Some(ty),
-                    _ if close == to => self.value(from + 1, close - 1),
-                    _ => None,
+                    Some(ty) => {
+                        let rest = close + usize::from(matches!(self.word(close), "&" | "*" | "-"));
+                        self.is_one_operand(rest, to).then_some(ty)
+                    }
+                    None if close == to => self.value(from + 1, close - 1),
+                    None => None,
                 };
             }
             _ => {}
         }
         if CASTING.contains(&word) && self.word(from + 1) == "<" {
             let close = (from + 2..to).find(|&j| self.word(j) == ">")?;
-            return self.cast(from + 2, close);
+            let whole = self.word(close + 1) == "(" && self.after_bracket(close + 1) == to;
+            return self.cast(from + 2, close).filter(|_| whole);
         }
         if self.scan.tokens.get(from)?.kind == Kind::Number {
-            return (to == from + 1).then(|| (vec![number(word).into()], 0));
+            return (to == from + 1).then(|| number(word)).flatten().map(|w| (vec![w.into()], 0));
         }
-        if !self.scan.is_ident(from) {
+        if !self.scan.is_ident(from) || self.types.macros.contains_key(word) {
             return None;
         }
         // `T(x)`, `Twice()`, `Twice{}`
         if matches!(self.word(from + 1), "(" | "{") {
-            let close = self.scan.group(from + 1);
             let words = [word.into()];
-            let whole = if self.word(from + 1) == "(" { close == to } else { true };
+            let whole = self.after_bracket(from + 1) == to;
             return (whole && self.types.written(&words, self.dialect).is_some()).then(|| (words.into(), 0));
         }
         // the last of `a.b->c`
@@ -377,14 +494,20 @@ impl Deduction<'_> {
         while matches!(self.word(k + 1), "." | "->") && k + 2 < to {
             k += 2;
         }
-        let (words, mut stars) = self.declared(self.word(k), from)?;
+        let (words, mut stars) = if k > from { self.field(k)? } else { self.declared(from)? };
         k += 1;
         while k < to && self.word(k) == "[" {
-            k = (k..to).find(|&j| self.word(j) == "]")? + 1;
+            k = self.after_bracket(k);
             stars = stars.checked_sub(1)?;
         }
         let moved = matches!(self.word(k), "+" | "-") && stars > 0;
-        (k == to || moved).then_some((words, stars))
+        let only_moved = || {
+            let other =
+                |j: usize| matches!(self.word(j), "<" | ">" | "<=" | ">=" | "==" | "!=" | "?" | "&&" | "||");
+            let pointers = |j: usize| self.word(j) == "-" && self.scan.is_ident(j + 1);
+            !(k..to).any(|j| other(j) || pointers(j))
+        };
+        (k == to || moved && only_moved()).then_some((words, stars))
     }
 
     /// A type alone.
@@ -395,77 +518,6 @@ impl Deduction<'_> {
         let known = self.types.written(&words, self.dialect).is_some();
         (stars && known).then(|| (words, (end..to).filter(|&j| self.word(j) == "*").count()))
     }
-
-    /// The type that the declaration of `name` nearest before `k` gives it; where none stands before, the only one after.
-    fn declared(&self, name: &str, k: usize) -> Option<Written> {
-        let all = |range: std::ops::Range<usize>| range.filter(|&j| self.word(j) == name);
-        let before = all(0..k).rev().find_map(|j| self.declaration(j));
-        before.or_else(|| all(k..self.scan.tokens.len()).find_map(|j| self.declaration(j)))?
-    }
-
-    /// The type that `name` gets at `j`; `None`: nothing is declared there. `Some(None)`: something of another type.
-    fn declaration(&self, j: usize) -> Option<Option<Written>> {
-        if !matches!(self.word(j + 1), ";" | "=" | "," | ")" | "[" | "{") || j == 0 {
-            return None;
-        }
-        let mut stars = 0;
-        let mut p = j - 1;
-        while p > 0 && (matches!(self.word(p), "*" | "&") || QUALIFIERS.contains(&self.word(p))) {
-            stars += usize::from(self.word(p) == "*");
-            p -= 1;
-        }
-        let mut after = j + 1;
-        while self.word(after) == "[" {
-            after = (after..self.scan.tokens.len()).find(|&i| self.word(i) == "]")? + 1;
-            stars += 1;
-        }
-        if self.word(p) == "," {
-            return Some(Some((self.first_of_list(p)?, stars)));
-        }
-        if self.word(p) == ">" && p == j - 1 {
-            return Some(None);
-        }
-        let mut from = p;
-        while from > 0 && TYPE_WORDS.contains(&self.word(from)) && TYPE_WORDS.contains(&self.word(from - 1)) {
-            from -= 1;
-        }
-        let words: Vec<Arc<str>> = (from..=p).map(|i| self.word(i).into()).collect();
-        self.types.written(&words, self.dialect)?;
-        let mut before = from.wrapping_sub(1);
-        while before < from && QUALIFIERS.contains(&self.word(before)) {
-            before = before.wrapping_sub(1);
-        }
-        let begins =
-            matches!(self.word(before), "" | ";" | "{" | "}" | "(" | "," | ")" | ":" | "struct" | ">");
-        begins.then_some(Some((words, stars)))
-    }
-
-    /// The type at the begin of the list of declarations that goes on at the comma `p`.
-    fn first_of_list(&self, p: usize) -> Option<Vec<Arc<str>>> {
-        let mut depth = 0usize;
-        let mut j = p;
-        while j > 0 {
-            match self.word(j - 1) {
-                ")" | "]" => depth += 1,
-                "(" | "[" => depth = depth.checked_sub(1)?,
-                "}" if depth > 0 => depth += 1,
-                "{" if depth > 0 => depth -= 1,
-                ";" | "{" | "}" | ":" if depth == 0 => break,
-                _ => {}
-            }
-            j -= 1;
-        }
-        while QUALIFIERS.contains(&self.word(j)) {
-            j += 1;
-        }
-        let mut end = j + 1;
-        while TYPE_WORDS.contains(&self.word(j)) && TYPE_WORDS.contains(&self.word(end)) {
-            end += 1;
-        }
-        let words: Vec<Arc<str>> = (j..end).map(|i| self.word(i).into()).collect();
-        self.types.written(&words, self.dialect)?;
-        (self.scan.is_ident(end) || self.word(end) == "*").then_some(words)
-    }
 }
 
 const CASTING: [&str; 3] = ["static_cast", "reinterpret_cast", "const_cast"];
@@ -474,28 +526,23 @@ fn is_no_qualifier(word: &Arc<str>) -> bool {
     !QUALIFIERS.contains(&&**word)
 }
 
-/// What a parameter is taken for where the text does not say it.
-fn taken_for(p: &Parameter, patterns: &[Option<Written>]) -> Arc<str> {
-    let of = |stars: bool| {
-        patterns
-            .iter()
-            .flatten()
-            .any(|(w, n)| matches!(w.as_slice(), [one] if *one == p.name) && (*n > 0) == stars)
-    };
-    // given by value alone: an object whose functions the kernel calls
-    match !of(true) && of(false) {
-        true => p.name.clone(),
-        false => ASSUMED.into(),
-    }
+/// Whether a parameter is one of a function's types, so that it is deduced.
+fn occurs(p: &Parameter, patterns: &[Option<Written>]) -> bool {
+    patterns.iter().flatten().any(|(w, _)| w.contains(&p.name))
 }
 
-fn number(text: &str) -> &'static str {
-    let hexadecimal = text.starts_with("0x") || text.starts_with("0X");
-    let floats = !hexadecimal && text.contains(['.', 'e', 'E']);
-    match (floats, text.ends_with(['f', 'F'])) {
-        (true, true) => "float",
-        (true, false) => "double",
-        _ if text.ends_with(['u', 'U']) => "unsigned",
-        _ => "int",
+/// The type of a number that is written plainly.
+fn number(text: &str) -> Option<&'static str> {
+    let lower = text.to_ascii_lowercase();
+    let digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
+    if let Some(plain) = lower.strip_suffix('u') {
+        return (digits(plain) && plain.parse::<u32>().is_ok()).then_some("unsigned");
     }
+    if digits(&lower) {
+        return lower.parse::<i32>().is_ok().then_some("int");
+    }
+    if lower.starts_with("0x") || !lower.contains(['.', 'e']) || lower.ends_with('l') {
+        return None;
+    }
+    Some(if lower.ends_with('f') { "float" } else { "double" })
 }

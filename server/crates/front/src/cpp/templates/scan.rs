@@ -288,12 +288,13 @@ impl<'a> Scan<'a> {
                 false => deduced.is_some().then(Vec::new),
             };
             let Some(mut arguments) = given else { continue };
+            let guessed = deduced.as_ref().is_some_and(|d| d.guessed);
             if let Some(d) = deduced {
                 arguments.extend(d.words.iter().cloned());
                 left.push(d);
             }
             let inside = deduction.all.iter().position(|t| t.from <= k && k < t.to);
-            out.push(Use { name: self.word(k).into(), arguments, inside });
+            out.push(Use { name: self.word(k).into(), arguments, inside, guessed });
         }
         (out, left)
     }
