@@ -289,6 +289,7 @@ fn what_may_be_another_type_is_not_deduced() {
         "unsigned char n; void f(float *a, int m) { int n(m); fill<<<1, 512>>>(a, n); }",
         "unsigned char n; void f(float *a) { for (auto n : list) fill<<<1, 512>>>(a, n); }",
         "unsigned char n; void f(float *a, std::vector<int> n) { fill<<<1, 512>>>(a, n[0]); }",
+        "unsigned char n; void f(float *a, vec<vec<int>> n) { fill<<<1, 512>>>(a, n); }",
         // scopes that ended
         "void f(float *a, int p) { { unsigned char p = 3; a[0] = p; } fill<<<1, 512>>>(a, p); }",
         "void f(float *a, int p) { auto g = [](unsigned char p) { return p; }; fill<<<1, 512>>>(a, p); }",

@@ -147,7 +147,7 @@ impl Deduction<'_> {
         }
         let mut after = j + 1;
         while self.word(after) == "[" {
-            after = self.after_bracket(after);
+            after = self.scan.group(after);
             stars += 1;
         }
         if matches!(self.word(p), "," | "[") {
@@ -165,7 +165,7 @@ impl Deduction<'_> {
         // `vector<float> v`, `auto v`, `lib::type v`
         let ident = self.scan.is_ident(p) && !NO_TYPES.contains(&self.word(p));
         if !ident {
-            return (self.word(p) == ">" && self.is_list_of_types(p)).then_some(None);
+            return (matches!(self.word(p), ">" | ">>") && self.is_list_of_types(p)).then_some(None);
         }
         let mut from = p;
         while from > 0 && TYPE_WORDS.contains(&self.word(from)) && TYPE_WORDS.contains(&self.word(from - 1)) {
@@ -197,6 +197,7 @@ impl Deduction<'_> {
         for j in (0..=p).rev() {
             match self.word(j) {
                 ">" => depth += 1,
+                ">>" => depth += 2,
                 "<" if depth == 1 => return j > 0 && self.scan.is_ident(j - 1),
                 "<" => depth -= 1,
                 "::" | "," | "*" | "&" => {}

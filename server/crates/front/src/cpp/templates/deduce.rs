@@ -417,7 +417,7 @@ impl Deduction<'_> {
         while j < to {
             match self.word(j) {
                 "(" | "{" | "[" => {
-                    let end = self.after_bracket(j);
+                    let end = self.scan.group(j);
                     if end > to {
                         return false;
                     }
@@ -433,22 +433,6 @@ impl Deduction<'_> {
         from < to
     }
 
-    /// Index after the bracket that opens at `k`.
-    pub(super) fn after_bracket(&self, k: usize) -> usize {
-        let mut depth = 0usize;
-        for j in k..self.scan.tokens.len() {
-            match self.word(j) {
-                "(" | "{" | "[" => depth += 1,
-                ")" | "}" | "]" => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            if depth == 0 {
-                return j + 1;
-            }
-        }
-        self.scan.tokens.len()
-    }
-
     /// The type of the expression `from..to`; of those with operators only a pointer that is moved has one that is known.
     fn value(&self, from: usize, to: usize) -> Option<Written> {
         let word = self.word(from);
@@ -460,7 +444,7 @@ impl Deduction<'_> {
                 return self.value(from + 1, to).and_then(|(w, n)| Some((w, n.checked_sub(1)?)));
             }
             "(" => {
-                let close = self.after_bracket(from);
+                let close = self.scan.group(from);
                 return match self.cast(from + 1, close.checked_sub(1)?) {
                     Some(ty) => {
                         let rest = close + usize::from(matches!(self.word(close), "&" | "*" | "-"));
@@ -474,7 +458,7 @@ impl Deduction<'_> {
         }
         if CASTING.contains(&word) && self.word(from + 1) == "<" {
             let close = (from + 2..to).find(|&j| self.word(j) == ">")?;
-            let whole = self.word(close + 1) == "(" && self.after_bracket(close + 1) == to;
+            let whole = self.word(close + 1) == "(" && self.scan.group(close + 1) == to;
             return self.cast(from + 2, close).filter(|_| whole);
         }
         if self.scan.tokens.get(from)?.kind == Kind::Number {
@@ -486,7 +470,7 @@ impl Deduction<'_> {
         // `T(x)`, `Twice()`, `Twice{}`
         if matches!(self.word(from + 1), "(" | "{") {
             let words = [word.into()];
-            let whole = self.after_bracket(from + 1) == to;
+            let whole = self.scan.group(from + 1) == to;
             return (whole && self.types.written(&words, self.dialect).is_some()).then(|| (words.into(), 0));
         }
         // the last of `a.b->c`
@@ -497,7 +481,7 @@ impl Deduction<'_> {
         let (words, mut stars) = if k > from { self.field(k)? } else { self.declared(from)? };
         k += 1;
         while k < to && self.word(k) == "[" {
-            k = self.after_bracket(k);
+            k = self.scan.group(k);
             stars = stars.checked_sub(1)?;
         }
         let moved = matches!(self.word(k), "+" | "-") && stars > 0;

@@ -234,14 +234,14 @@ impl<'a> Scan<'a> {
 
     /// Index after the group that opens at `k`, or `k` if none opens there.
     pub(super) fn group(&self, k: usize) -> usize {
-        if !matches!(self.word(k), "(" | "{") {
+        if !matches!(self.word(k), "(" | "{" | "[") {
             return k;
         }
         let mut depth = 0usize;
         for j in k..self.tokens.len() {
             match self.word(j) {
-                "(" | "{" => depth += 1,
-                ")" | "}" => depth = depth.saturating_sub(1),
+                "(" | "{" | "[" => depth += 1,
+                ")" | "}" | "]" => depth = depth.saturating_sub(1),
                 _ => {}
             }
             if depth == 0 {
