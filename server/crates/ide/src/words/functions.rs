@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use analysis::{plain_name, Unlinked};
+use analysis::{plain_name, Obstacle, ObstacleKind, Unlinked};
 use front::ItemKind;
 use term::{Op, Storage, TermId, TypeKind};
 
@@ -79,41 +79,46 @@ pub(crate) fn why_unknown(view: &FunctionView, name: &str) -> String {
     }
 }
 
-/// What an obstacle says of a function of which nothing is known; what stands before it and behind it may differ.
-pub(super) const MAY_DO_ANYTHING: &str = ", may read or write anything";
-
-/// Reasons, with those that say the same of several functions as one, where the first stood.
-pub(super) fn called_together(reasons: Vec<String>) -> Vec<String> {
-    let parts = |r: &str| {
-        let (head, why) = r.split_once(MAY_DO_ANYTHING)?;
-        let (name, line) = head.split_once(", called on line ")?;
-        let plain = !line.contains(' ') && why.starts_with(": it is ");
-        plain.then(|| (name.to_owned(), line.to_owned(), why.to_owned()))
+/// The reasons of obstacles, each once; of several functions of which nothing is known for one reason as one, where the first stands.
+pub(super) fn reasons_together(view: &FunctionView, obstacles: &[&Obstacle]) -> Vec<String> {
+    // name, line, why
+    let unknown = |o: &Obstacle| match &o.kind {
+        ObstacleKind::UnknownCall(f) if super::obstacle(view, o).kind == "unknown-call" => {
+            let name = view.symbol(*f);
+            let is_direct = called_by_name(view, o.term).is_none_or(|outer| outer == name);
+            let why = why_unknown(view, name);
+            (is_direct && why.starts_with(IT_IS))
+                .then(|| (format!("`{name}` (line {})", view.line(o.term)), why))
+        }
+        _ => None,
     };
     let mut out: Vec<String> = Vec::new();
     let mut joined: Vec<String> = Vec::new();
-    for r in &reasons {
-        let Some((_, _, why)) = parts(r) else {
-            out.push(r.clone());
-            continue;
-        };
-        if joined.contains(&why) {
-            continue;
-        }
-        let alike: Vec<(String, String, String)> =
-            reasons.iter().filter_map(|o| parts(o)).filter(|o| o.2 == why).collect();
-        out.push(match alike.as_slice() {
-            [_] => r.clone(),
-            all => {
-                let named = all.iter().map(|(name, line, _)| format!("{name} (line {line})")).collect();
-                let why = why.replacen(": it is ", ": they are ", 1);
-                format!("{}{}{why}", super::list(&super::shorten(named, 3)), &MAY_DO_ANYTHING[1..])
+    for &o in obstacles {
+        let mut reason = super::obstacle(view, o).reason;
+        if let Some((_, why)) = unknown(o) {
+            if joined.contains(&why) {
+                continue;
             }
-        });
-        joined.push(why);
+            let alike = obstacles.iter().filter_map(|o| unknown(o)).filter(|other| other.1 == why);
+            let mut named: Vec<String> = alike.map(|other| other.0).collect();
+            named.dedup();
+            if named.len() > 1 {
+                let why = why.replacen(IT_IS, ": they are ", 1);
+                let all = super::list(&super::shorten(named, 3));
+                reason = format!("{all} may read or write anything{why}");
+            }
+            joined.push(why);
+        }
+        if !out.contains(&reason) {
+            out.push(reason);
+        }
     }
     out
 }
+
+/// How [`why_unknown`] begins where a function is defined nowhere that was looked.
+const IT_IS: &str = ": it is ";
 
 /// The function that a call names.
 pub(super) fn called_by_name<'v>(view: &FunctionView<'v>, call: TermId) -> Option<&'v str> {

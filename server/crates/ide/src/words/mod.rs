@@ -202,7 +202,7 @@ pub(crate) fn sequential(view: &FunctionView, id: LoopId) -> String {
 
 /// An unknown loop: what stopped the analysis, where, and what would settle it.
 pub(crate) fn unknown(view: &FunctionView, id: LoopId) -> String {
-    let all = functions::called_together(reasons(view, id));
+    let all = functions::reasons_together(view, &told(view, id));
     let Some((first, others)) = all.split_first() else {
         return format!(
             "Unknown whether the iterations of {} are independent: the analysis did not say why.",
