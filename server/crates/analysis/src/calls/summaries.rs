@@ -134,6 +134,10 @@ impl Scan<'_> {
         if body.rejects().next().is_some() {
             self.trouble(TroubleKind::NotUnderstood, "");
         }
+        // What stands in a variable whose address is made may be copied from there unseen (`memcpy(&keep, &p, sizeof p)`).
+        for (p, through) in parameters(body).into_iter().zip(&mut self.out.params) {
+            through.kept |= body.symbols[p].address_taken;
+        }
         // (term, how its value is used as a place)
         let mut stack = vec![(list, Use::Read)];
         while let Some((t, how)) = stack.pop() {

@@ -304,6 +304,8 @@ impl<'a> Effects<'a> {
     fn is_used_at_once(&self, pointer: TermId) -> bool {
         let body = self.body;
         let mut at = pointer;
+        // what an address is as a number may become an address again anywhere
+        let mut is_number = false;
         for _ in 0..100 {
             let Some(p) = self.parent(at) else { return false };
             let args = body.args(p);
@@ -312,7 +314,13 @@ impl<'a> Effects<'a> {
                 // Names a place. An array in an array is looked at by itself.
                 Op::Index | Op::Deref | Op::Member { .. } => return true,
                 Op::Binary(op) if op.is_comparison() || op.is_logical() => return true,
-                Op::Binary(_) | Op::Cast => at = p,
+                Op::Cast if matches!(body.types.kind(body.ty(p)), TypeKind::Void) => return true,
+                Op::Binary(_) => at = p,
+                Op::Cast => {
+                    is_number |= body.types.is_arithmetic(body.ty(p));
+                    at = p;
+                }
+                Op::Call if is_number => return false,
                 Op::Call => {
                     let Some(k) = args.iter().skip(1).position(|&a| a == at) else { return false };
                     let kept = call(body, self.program, p).map_or(true, |c| c.through(k).kept);
@@ -388,14 +396,24 @@ impl<'a> Effects<'a> {
     /// Whether a call is given a pointer made from the variable and may store it.
     pub(crate) fn is_handed_on(&self, s: SymbolId) -> bool {
         let body = self.body;
-        body.walk(body.root).filter(|&t| *body.op(t) == Op::Call).any(|t| {
-            let called = call(body, self.program, t);
-            body.args(t).iter().skip(1).enumerate().any(|(k, &a)| {
-                body.types.element(body.ty(a)).is_some()
-                    && body.walk(a).any(|x| body.as_symbol(x) == Some(s))
-                    && called.as_ref().map_or(true, |c| c.through(k).kept)
+        let becomes_number = |t: TermId| {
+            *body.op(t) == Op::Cast
+                && body.types.is_arithmetic(body.ty(t))
+                && body.walk(t).any(|x| body.as_symbol(x) == Some(s))
+                && body.args(t).iter().any(|&x| body.types.element(body.ty(x)).is_some())
+        };
+        body.symbols[s].address_taken
+            || body.walk(body.root).any(|t| match body.op(t) {
+                Op::Call => {
+                    let called = call(body, self.program, t);
+                    body.args(t).iter().skip(1).enumerate().any(|(k, &a)| {
+                        body.types.element(body.ty(a)).is_some()
+                            && body.walk(a).any(|x| body.as_symbol(x) == Some(s))
+                            && called.as_ref().map_or(true, |c| c.through(k).kept)
+                    })
+                }
+                _ => becomes_number(t),
             })
-        })
     }
 
     /// Whether the variable keeps the value it has at its declaration (or at the body's start, for a parameter) for

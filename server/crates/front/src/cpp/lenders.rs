@@ -83,32 +83,58 @@ impl Walk<'_, '_> {
         out
     }
 
+    /// Names that are declared between two tokens, at no depth.
+    fn declared_directly(&self, from: usize, to: usize) -> Vec<&str> {
+        let (mut depth, mut out) = (0usize, Vec::new());
+        for j in from..to {
+            match self.token(j) {
+                "{" | "(" => depth += 1,
+                "}" | ")" => depth = depth.saturating_sub(1),
+                // perhaps by a macro
+                t if t.starts_with('#') => {
+                    out.extend(t.split_whitespace().nth(1).map(|w| w.split('(').next().unwrap_or(w)))
+                }
+                name if depth == 0
+                    && self.tokens.get(j).is_some_and(|t| t.kind == Kind::Ident)
+                    && matches!(self.token(j + 1), ";" | "=" | "," | "[" | "{") =>
+                {
+                    out.push(name);
+                }
+                _ => {}
+            }
+        }
+        out
+    }
+
     /// Whether a class whose body opens at `open` declares a name that the file has declared before: without the class it would be
     /// taken for that.
     fn hides(&self, open: usize, to: usize) -> bool {
-        let direct = |from: usize, to: usize| {
-            let (mut depth, mut out) = (0usize, Vec::new());
-            for j in from..to {
-                match self.token(j) {
-                    "{" | "(" => depth += 1,
-                    "}" | ")" => depth = depth.saturating_sub(1),
-                    // perhaps by a macro
-                    t if t.starts_with('#') => {
-                        out.extend(t.split_whitespace().nth(1).map(|w| w.split('(').next().unwrap_or(w)))
-                    }
-                    name if depth == 0
-                        && self.tokens.get(j).is_some_and(|t| t.kind == Kind::Ident)
-                        && matches!(self.token(j + 1), ";" | "=" | "," | "[" | "{") =>
-                    {
-                        out.push(name);
-                    }
-                    _ => {}
-                }
-            }
-            out
+        let before = self.declared_directly(0, open);
+        self.declared_directly(open + 1, to.saturating_sub(1)).iter().any(|name| before.contains(name))
+    }
+
+    /// Whether the function of a class whose list of parameters opens at `open`, defined outside it, uses a name that the file declares and
+    /// that may be one of the class: all may be where the class is not seen, or is made of others.
+    fn may_use_members(&self, open: usize, to: usize) -> bool {
+        let back = |k: usize| open.checked_sub(k).map_or("", |j| self.token(j));
+        if back(2) != "::" {
+            return false;
+        }
+        let is_name = |j: usize| self.tokens.get(j).is_some_and(|t| t.kind == Kind::Ident);
+        let free = |j: &usize| is_name(*j) && !matches!(self.token(*j - 1), "." | "->" | "::");
+        let used: Vec<&str> = (open..to).filter(free).map(|j| self.token(j)).collect();
+        let mut theirs = self.declared_directly(0, open);
+        theirs.retain(|name| used.contains(name));
+        let defined = |j: &usize| {
+            matches!(self.token(*j), "class" | "struct")
+                && self.token(*j + 1) == back(3)
+                && self.token(*j + 2) == "{"
         };
-        let before = direct(0, open);
-        direct(open + 1, to.saturating_sub(1)).iter().any(|name| before.contains(name))
+        !theirs.is_empty()
+            && (0..open).find(defined).is_none_or(|class| {
+                let body = class + 2..self.extent(class, open);
+                body.filter(|&j| is_name(j)).any(|j| theirs.contains(&self.token(j)))
+            })
     }
 
     /// The function whose header begins at `from`, with a header that C can say.
@@ -121,6 +147,9 @@ impl Walk<'_, '_> {
         let device = |j: usize| matches!(self.token(j), "__global__" | "__device__" | "operator" | "{" | "=");
         let is_name = self.tokens.get(open.checked_sub(1)?)?.kind == Kind::Ident;
         if (from..open).any(device) || !is_name || is_keyword(self.token(open - 1)) {
+            return None;
+        }
+        if self.may_use_members(open, to) {
             return None;
         }
         let span = self.tokens.get(open)?.span();

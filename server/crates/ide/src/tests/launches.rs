@@ -305,6 +305,13 @@ fn launches_of_members_and_of_the_runtime_are_launches() {
     let hides =
         "static const int n = 2;\nstruct R { float *x; int n; void go() { add<<<1, 64>>>(x, n); } };\n";
     assert_eq!(host(hides), [] as [&str; 0]);
+    let outside = |class: &str| {
+        host(&format!("const int n = 2;\n{class}\nvoid R::go(float *x) {{ add<<<4, 64>>>(x, n); }}\n"))
+    };
+    for hides in ["struct R : Base { void go(float *x); };", "struct R { int n; void go(float *x); };", ""] {
+        assert_eq!(outside(hides), [] as [&str; 0], "{hides}");
+    }
+    assert_eq!(outside("struct R { int m; void go(float *x); };"), ["4 64"]);
     // the error that such a call gives is asked for
     let text = format!("{ADD}int f(float *a) {{ int n = 9; void *all[] = {{ &a, &n }}; return cudaLaunchKernel((void *)add, 4, 64, all, 0, 0); }}");
     let told: Vec<_> =
