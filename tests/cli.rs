@@ -772,5 +772,6 @@ fn a_file_without_loops_and_one_that_is_not_understood_are_told_apart() {
     // findings of kernels are no loops that were not read
     folder.file("k.cu", "__global__ void k(int n, float *a) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) a[i] = 1;\n}\nvoid f(int n, float *a) {\n    k<<<n / 256, 256>>>(n, a);\n}\n");
     let said = out(&folder.run(&["analyze", "--fail-on", "never", "k.cu"]));
-    assert!(said.contains("k.cu: no loops") && said.contains("short-grid"), "{said}");
+    assert!(said.contains("k.cu: no loops; 1 kernel: 1 race-free") && said.contains("short-grid"), "{said}");
+    assert!(said.contains("k.cu:1:1: kernel `k`: no race, whatever memory holds\n"), "{said}");
 }

@@ -35,7 +35,7 @@ pub fn run() -> anyhow::Result<Done> {
     let doc = ide::Doc::open(input.language, &input.name, input.text, ide::Options::default());
     let one = findings(input.path, doc, &memo)?;
     let reports = [one];
-    print(&format!("== $ warpwright analyze example.c\n\n{}", as_text(&reports, false)))?;
+    print(&format!("== $ warpwright analyze example.c\n\n{}", as_text(&reports, &[], false)))?;
     let [one] = &reports;
     for which in verify::chosen(&one.findings, &[], None) {
         let done = match ide::offload(&one.ask, &one.findings, &which) {

@@ -96,7 +96,7 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<Done> {
         }
     }
     print(&match args.format {
-        Format::Text => text::text(&reports, paints(&std::io::stdout())),
+        Format::Text => text::text(&reports, &launches, paints(&std::io::stdout())),
         Format::Json => contract::pretty(&contract::analysis(&reports, args.enabling, &launches))?,
         Format::Sarif => sarif::sarif(&reports)?,
         Format::Github => github::github(&reports),

@@ -9,8 +9,8 @@ use super::super::writing::painted;
 use crate::contract::FileReport;
 use crate::limits::cli_analyze_text::{SHOWN_CHOICES, SHOWN_LINE_CHARS};
 
-/// For people: each finding with its line, then what all loops are.
-pub fn text(reports: &[FileReport], is_painted: bool) -> String {
+/// For people: each finding with its line, then what all loops and kernels are.
+pub fn text(reports: &[FileReport], launches: &[(String, ide::Shape)], is_painted: bool) -> String {
     let mut out = String::new();
     for report in reports {
         for diagnostic in &report.findings.diagnostics {
@@ -19,7 +19,12 @@ pub fn text(reports: &[FileReport], is_painted: bool) -> String {
         unspoken(&mut out, report);
         // where something was not read, its loops were not either
         let silent = report.findings.loops.is_empty() && ide::has_unread_loops(&report.doc);
-        let sum = if silent { "no loop could be analyzed".to_owned() } else { tally(&report.findings) };
+        let mut sum = if silent { "no loop could be analyzed".to_owned() } else { tally(&report.findings) };
+        let kernels = ide::kernel_reports(&report.ask, launches);
+        unspoken_kernels(&mut out, report, &kernels);
+        if !kernels.is_empty() {
+            let _ = write!(sum, "; {}", tally_of_kernels(&kernels));
+        }
         let _ = writeln!(out, "{}: {sum}", report.path());
         let words = report.doc.configuration_words();
         if !words.is_empty() && !report.findings.loops.is_empty() {
@@ -79,6 +84,32 @@ fn unspoken(out: &mut String, report: &FileReport) {
     }
 }
 
+/// A line for each kernel without a race that was found: those are findings.
+fn unspoken_kernels(out: &mut String, report: &FileReport, kernels: &[ide::KernelReport]) {
+    // of a template each instance is one
+    let mut told: Vec<([u32; 4], &str, Vec<&str>)> = Vec::new();
+    for k in kernels.iter().filter(|k| k.races.verdict != "race" && !k.races.words.is_empty()) {
+        let place = report.place(k.span, PositionEncoding::Utf8);
+        match told.iter_mut().find(|(at, words, _)| *at == place && *words == k.races.words) {
+            Some((_, _, names)) => names.push(&k.name),
+            None => told.push((place, &k.races.words, vec![&k.name])),
+        }
+    }
+    for ([line, column, ..], words, names) in told {
+        let more = match names.len() {
+            1 => String::new(),
+            n => format!(" and {} more of its instances", n - 1),
+        };
+        let _ = writeln!(out, "{}:{line}:{column}: kernel `{}`{more}: {words}", report.path(), names[0]);
+    }
+}
+
+/// `2 kernels: 1 race-free, 1 unknown`.
+fn tally_of_kernels(kernels: &[ide::KernelReport]) -> String {
+    let verdicts: Vec<&str> = kernels.iter().map(|k| k.races.verdict).collect();
+    counted(&verdicts, "kernel", &["race-free", "race", "unknown"])
+}
+
 /// `3 loops: 1 independent, 1 reduction, 1 sequential`.
 pub fn tally(findings: &ide::Findings) -> String {
     tally_of(findings.loops.iter())
@@ -86,15 +117,20 @@ pub fn tally(findings: &ide::Findings) -> String {
 
 fn tally_of<'a>(loops: impl Iterator<Item = &'a ide::LoopFinding>) -> String {
     let verdicts: Vec<&str> = loops.map(|l| l.report().verdict).collect();
-    let parts: Vec<String> = ["independent", "reduction", "sequential", "unknown"]
+    match verdicts.is_empty() {
+        true => "no loops".to_owned(),
+        false => counted(&verdicts, "loop", &["independent", "reduction", "sequential", "unknown"]),
+    }
+}
+
+/// `2 things: 1 such, 1 other`, in the order of `all`.
+fn counted(verdicts: &[&str], noun: &str, all: &[&str]) -> String {
+    let parts: Vec<String> = all
         .iter()
         .map(|verdict| (verdicts.iter().filter(|v| *v == verdict).count(), verdict))
         .filter(|(count, _)| *count > 0)
         .map(|(count, verdict)| format!("{count} {verdict}"))
         .collect();
-    let loops = if verdicts.len() == 1 { "loop" } else { "loops" };
-    match parts.is_empty() {
-        true => "no loops".to_owned(),
-        false => format!("{} {loops}: {}", verdicts.len(), parts.join(", ")),
-    }
+    let things = if verdicts.len() == 1 { noun.to_owned() } else { format!("{noun}s") };
+    format!("{} {things}: {}", verdicts.len(), parts.join(", "))
 }

@@ -42,6 +42,8 @@ pub struct RacesReport {
     pub verdict: &'static str,
     /// Why it is unknown.
     pub reason: Option<String>,
+    /// All of it for people: `no race, whatever memory holds, where `a` and `b` share no memory`.
+    pub words: String,
     /// Pairs of parameters that must not overlap, where it is free.
     pub apart: Vec<[String; 2]>,
     /// Parameters that must be 1 at least, where it is free.
@@ -202,6 +204,7 @@ fn races(doc: &Doc, item: &front::Item, facts: &KernelFacts) -> RacesReport {
     let mut out = RacesReport {
         verdict,
         reason,
+        words: said::races(doc, item, facts).unwrap_or_default(),
         apart: Vec::new(),
         positive: Vec::new(),
         shapes: None,

@@ -480,14 +480,8 @@ impl Shown<'_> {
 
     /// `- no race, whatever memory holds`
     fn races(&self) -> String {
-        let (verdict, reason) = said::verdict(self.doc, self.item, self.facts);
-        let races = match (verdict, reason) {
-            ("race-free", _) => format!("no race, whatever memory holds{}", said::conditions(self.facts)),
-            ("race", _) => "a race".to_owned(),
-            (_, Some(why)) => format!("whether it has races is not known: {why}"),
-            _ => return String::new(),
-        };
-        format!("\n- {}", escape(&races))
+        let races = said::races(self.doc, self.item, self.facts);
+        races.map(|words| format!("\n- {}", escape(&words))).unwrap_or_default()
     }
 
     /// What holds of it as far as its launch is known: its races, and how its warps ask for global memory.

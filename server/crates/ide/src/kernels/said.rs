@@ -14,6 +14,9 @@ use crate::function_view::in_full;
 use crate::words::quoted;
 use crate::Doc;
 
+/// Pairs of parameters that are named one by one.
+const PAIRS: usize = 3;
+
 /// Where a term of a function stands in the document; that of the kernel's name where it stands elsewhere.
 pub(crate) fn place(doc: &Doc, kernel: &front::Item, function: &str, term: term::TermId) -> Span {
     let item = match &*kernel.body.name == function {
@@ -254,7 +257,7 @@ pub(crate) fn shapes(s: &analysis::Shapes) -> String {
 
 /// What a proof of freedom from races asks for besides its launch: behind *whatever memory holds*.
 pub(crate) fn conditions(facts: &KernelFacts) -> String {
-    let RaceVerdict::Free { positive, shapes, .. } = &facts.races else { return String::new() };
+    let RaceVerdict::Free { apart, positive, shapes } = &facts.races else { return String::new() };
     let mut out = String::new();
     if let Some(s) = shapes.as_ref().filter(|s| s.suggested) {
         let blocks = s.block.map(extents).unwrap_or_default();
@@ -265,7 +268,24 @@ pub(crate) fn conditions(facts: &KernelFacts) -> String {
         let verb = if names.len() == 1 { "is" } else { "are" };
         let _ = write!(out, ", where {} {verb} 1 at least", names.join(", "));
     }
+    if !apart.is_empty() {
+        let shown = apart.iter().take(PAIRS).map(|[a, b]| format!("`{a}` and `{b}`"));
+        let _ = write!(out, ", where {}", shown.collect::<Vec<_>>().join(", "));
+        if let n @ 1.. = apart.len().saturating_sub(PAIRS) {
+            let _ = write!(out, ", and {n} more pairs of parameters");
+        }
+        out.push_str(" share no memory");
+    }
     out
+}
+
+/// `no race, whatever memory holds, where `a` and `b` share no memory`
+pub(super) fn races(doc: &Doc, kernel: &front::Item, facts: &KernelFacts) -> Option<String> {
+    match verdict(doc, kernel, facts) {
+        ("race-free", _) => Some(format!("no race, whatever memory holds{}", conditions(facts))),
+        ("race", _) => Some("a race".to_owned()),
+        (_, why) => why.map(|why| format!("whether it has races is not known: {why}")),
+    }
 }
 
 /// The verdict by the contract's name, and what stands against a better one.
