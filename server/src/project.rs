@@ -9,7 +9,7 @@ mod around;
 mod launches;
 mod names;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -98,10 +98,11 @@ impl Projects {
             bytes: 0,
             is_cut: false,
         };
-        let mut open = doc.names_wanted();
-        open.extend(search.watchers());
+        // what it names itself comes first: not all may be read
+        let mut open: VecDeque<Arc<str>> = doc.names_wanted().into();
         let mut seen: std::collections::HashSet<Arc<str>> = open.iter().cloned().collect();
-        while let Some(name) = open.pop() {
+        open.extend(search.watchers().into_iter().filter(|n| seen.insert(n.clone())));
+        while let Some(name) = open.pop_front() {
             let needed = search.name(&name);
             open.extend(needed.into_iter().filter(|n| seen.insert(n.clone())));
         }

@@ -270,6 +270,8 @@ pub(crate) mod kernel_uniformity {
 pub(crate) mod loops {
     /// Dependences listed per loop at most; more would not be read.
     pub(crate) const MAX_LISTED: usize = 12;
+    /// Accesses whose pairs are put in order before they are tried.
+    pub(crate) const MAX_SORTED: usize = 500;
     /// Counted steps for the proof that one object can be private: as many while typing as on save, or a verdict could turn
     /// from sequential to independent.
     pub(crate) const PRIVACY_STEPS: u64 = 100_000;

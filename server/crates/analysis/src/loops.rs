@@ -9,7 +9,7 @@ pub(crate) use obligations::{expr_of, meet_obligations};
 
 use crate::calls::inline::read;
 use crate::context::Context;
-use crate::limits::loops::{MAX_LISTED, PRIVACY_STEPS};
+use crate::limits::loops::{MAX_LISTED, MAX_SORTED, PRIVACY_STEPS};
 
 use self::replays::Replays;
 
@@ -19,6 +19,7 @@ use term::{Body, Op, SymbolId, TermId};
 
 use crate::classify::privatize::{privacy, Privacy};
 use crate::classify::recurrences::recurrences;
+use crate::classify::reductions::Looked;
 use crate::classify::scalars::{carried_scalar, kept_reduction, Scalars};
 use crate::depend::{self, Outcome};
 use crate::facts::marks::mark_of;
@@ -40,7 +41,16 @@ pub(crate) fn analyze(body: &Body, program: &Program, effort: Effort, whole: &Bu
         let mut l = match read(body.walk(cx.loops[at].0).count(), &part) {
             Ok(()) => {
                 let l = one_loop(&cx, at, effort.each_loop > crate::TYPING_STEPS, &part);
-                LoopFacts { recurrences: recurrences(body, &cx.effects, &cx.parents, &l, &part), ..l }
+                LoopFacts {
+                    recurrences: recurrences(
+                        &Looked { body, program: cx.program },
+                        &cx.effects,
+                        &cx.parents,
+                        &l,
+                        &part,
+                    ),
+                    ..l
+                }
             }
             Err(_) => unread_loop(&cx, at),
         };
@@ -335,7 +345,7 @@ fn dependences(
     let mut replays = Replays::new(cx);
     let unique = unique(accesses, scalars);
     let mut seen: FxHashSet<(DependenceKind, SymbolId, TermId, TermId)> = FxHashSet::default();
-    for (i, j) in pairs_in_order(&unique, detail) {
+    for (i, j) in pairs_in_order(&unique) {
         let (a, b) = (unique[i], unique[j]);
         let group = scalars.same_group(a, b);
         if group.is_some_and(|g| out.met.contains(&g) || scalars.reductions[g].cells == Cells::Variable) {
@@ -393,7 +403,7 @@ fn dependences(
                         Ok(d) => facts.dependences.push(d),
                         Err(unshown) => {
                             let (d, why) = *unshown;
-                            list(&mut facts.obstacles, why);
+                            list(&mut facts.obstacles, of_unshown(cx, model, source, &d, why));
                             if facts.dependences.len() < MAX_LISTED {
                                 facts.dependences.push(d);
                             } else {
@@ -414,24 +424,57 @@ fn dependences(
         }
     }
     cx.followed.borrow_mut().extend(replays.search.followed);
+    let place = |t: TermId| unique.iter().position(|a| a.term == t);
+    facts.dependences.sort_by_key(|d| (place(d.source), place(d.sink)));
     out
 }
 
-/// The pairs of accesses of one object of which one writes. Where one dependence is enough, those that would pass a value on come first.
-fn pairs_in_order<'u>(
-    unique: &'u [&AffineAccess],
-    detail: bool,
-) -> impl Iterator<Item = (usize, usize)> + 'u {
-    let passes: &'static [Option<bool>] = if detail { &[None] } else { &[Some(true), Some(false)] };
-    let firsts = passes.iter().flat_map(|&pass| (0..unique.len()).map(move |i| (pass, i)));
-    firsts.flat_map(move |(pass, i)| {
-        let a = unique[i];
-        let is_pair = move |&(j, b): &(usize, &&AffineAccess)| {
-            let conflict = a.base == b.base && (a.write || b.write) && !(a.write && b.write && j < i);
-            conflict && pass.is_none_or(|flows| flows == (a.write && !b.write))
-        };
-        unique.iter().enumerate().filter(is_pair).map(move |(j, _)| (i, j))
-    })
+/// What stands in the way where no run shows a dependence.
+fn of_unshown(
+    cx: &Context<'_>,
+    model: &Model<'_>,
+    source: &AffineAccess,
+    d: &Dependence,
+    why: Obstacle,
+) -> Obstacle {
+    // where what is not linear was left out the iterations were but guessed
+    match (&why.kind, &model.premises.unproved) {
+        (ObstacleKind::NotReplayed(_), None) => {
+            let unproved = Obstacle { kind: ObstacleKind::Unproved, term: d.sink };
+            carried_scalar(cx.body, source, unproved)
+        }
+        _ => why,
+    }
+}
+
+/// The pairs of accesses of one object of which one writes, of every object one before a second of any. Those that would pass a value on
+/// come first, from the last write on: what earlier ones leave is mostly written over.
+fn pairs_in_order<'u>(unique: &'u [&AffineAccess]) -> Box<dyn Iterator<Item = (usize, usize)> + 'u> {
+    let all = (0..unique.len()).flat_map(|i| (0..unique.len()).map(move |j| (i, j))).filter(|&(i, j)| {
+        let (a, b) = (unique[i], unique[j]);
+        a.base == b.base && (a.write || b.write) && !(a.write && b.write && j < i)
+    });
+    if unique.len() > MAX_SORTED {
+        return Box::new(all);
+    }
+    let mut by_object: Vec<Vec<(usize, usize)>> = Vec::new();
+    let mut known: FxHashMap<SymbolId, usize> = FxHashMap::default();
+    for pair in all {
+        let at = *known.entry(unique[pair.0].base).or_insert(by_object.len());
+        match by_object.get_mut(at) {
+            Some(object) => object.push(pair),
+            None => by_object.push(vec![pair]),
+        }
+    }
+    let flows = |&(i, j): &(usize, usize)| unique[i].write && !unique[j].write;
+    for pairs in &mut by_object {
+        pairs.sort_by_key(|p| {
+            (!flows(p), if flows(p) { std::cmp::Reverse(p.0) } else { std::cmp::Reverse(0) })
+        });
+    }
+    let most = by_object.iter().map(Vec::len).max().unwrap_or(0);
+    let of = move |turn: usize| by_object.iter().filter_map(|o| o.get(turn).copied()).collect::<Vec<_>>();
+    Box::new((0..most).flat_map(of))
 }
 
 fn list(obstacles: &mut Vec<Obstacle>, why: Obstacle) {
@@ -440,7 +483,7 @@ fn list(obstacles: &mut Vec<Obstacle>, why: Obstacle) {
     }
 }
 
-/// Equal accesses need testing once. Of writes to a variable the last one stands for all: it is what the next iteration reads.
+/// Equal accesses need testing once. Of writes the last one stands for all: what it leaves is what the next iteration reads.
 fn unique<'m>(accesses: &'m [AffineAccess], scalars: &Scalars) -> Vec<&'m AffineAccess> {
     let mut unique: Vec<&AffineAccess> = Vec::new();
     for a in accesses {
@@ -457,7 +500,7 @@ fn unique<'m>(accesses: &'m [AffineAccess], scalars: &Scalars) -> Vec<&'m Affine
                 && scalars.groups.get(&a.term) == scalars.groups.get(&b.term)
         };
         match unique.iter().position(same) {
-            Some(k) if a.write && a.subs.is_empty() && a.fields.is_empty() => unique[k] = a,
+            Some(k) if a.write => unique[k] = a,
             Some(_) => {}
             None => unique.push(a),
         }

@@ -438,6 +438,50 @@ fn a_restrict_pointer_that_was_handed_on_may_be_anywhere() {
     );
 }
 
+/// What is compared and what is kept are one value where the function that gives both writes nothing.
+#[test]
+fn extremes_of_what_functions_give() {
+    let head = "static double clamp(double x) { if (x < 0) return 0; if (x > 1) return 1; return x; }
+         struct c { double r, i; };
+         static double size(const struct c *z) { double a = z->r < 0 ? -z->r : z->r; if (a > 9) a = 9; return a; }
+         static int get(const int *p) { if (*p < 0) return 0; return *p; } static int zero(int *p) { *p &= 1; return 1; }
+         static int calls; static double counted(double x) { calls++; if (x < 0) return 0; return x; }
+         static double level; static double above(double x) { if (x < level) return level; return x; }
+         #define MAX(a, b) ((a) > (b) ? (a) : (b))\n";
+    let of = |text: &str| {
+        let text = format!("{head}double f(int n, const double *a, const struct c *z, double *m, double (*g)(double)) {{ double v = 0; int k = 0; {text} return v + k; }}");
+        let parsed = front::Parsed::parse(front::Language::C, &*text);
+        let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
+        let program = Program::of(unit.items.iter().map(|i| &i.body));
+        let f = unit.items.iter().find(|i| &*i.name == "f").expect("it is there");
+        let facts = analyze(&f.body, &program, analysis::SAVE, &Budget::new(u64::MAX));
+        facts.loops.iter().next().expect("there is a loop").verdict
+    };
+    for one in [
+        "for (int i = 0; i < n; i++) if (clamp(a[i]) > v) v = clamp(a[i]);",
+        "for (int i = 0; i < n; i++) v = MAX(v, clamp(a[i]));",
+        "for (int i = 0; i < n; i++) v = MAX(v, size(&z[i]));",
+        "for (int i = 0; i < n; i++) { if (size(&z[i]) > v) v = size(&z[i]); }",
+    ] {
+        assert_eq!(of(one), Verdict::Reduction, "{one}");
+    }
+    for other in [
+        "for (int i = 0; i < n; i++) v = MAX(v, counted(a[i]));",
+        "for (int i = 0; i < n; i++) v = MAX(v, above(a[i])), level = v;",
+        "for (int i = 0; i < n; i++) if (clamp(a[i]) > v) v = clamp(a[i + 1]);",
+        "for (int i = 0; i < n; i++) v = MAX(v, clamp(v));",
+        "for (int i = 0; i < n; i++) v = MAX(v, g(a[i]));",
+        "for (int i = 0; i < n; i++) if (clamp(m[0]) > v) { m[0] = a[i]; v = clamp(m[0]); }",
+        "for (int i = 0; i < n; i++) if (clamp(a[k]) > v) { k = i; v = clamp(a[k]); }",
+        "for (int i = 0; i < n; i++) { int j = i, q = i; if (get(&j) >= 0 && zero(&j)) q = get(&j); m[q] = a[i]; }",
+        "for (int i = 0; i < n; i++) { int j = i, q = i; if (get(&j) + zero(&j) >= 0) q = get(&j); m[q] = a[i]; }",
+        "for (int i = 0; i < n; i++) { int j = i, q; q = get(&j) >= 0 && zero(&j) ? get(&j) : i; m[q] = a[i]; }",
+    ] {
+        assert_ne!(of(other), Verdict::Reduction, "{other}");
+        assert_ne!(of(other), Verdict::Independent, "{other}");
+    }
+}
+
 #[test]
 fn an_array_whose_address_went_elsewhere_may_be_anywhere() {
     for (given, told) in [
@@ -448,10 +492,19 @@ fn an_array_whose_address_went_elsewhere_may_be_anywhere() {
         ("bytes(x);", "?"),
         ("by(x);", "?"),
         ("reads(x);", "independent"),
+        ("prints(x);", "independent"),
+        ("printf(\"%d\", x[0]); scanf(\"%d\", &x[1]);", "independent"),
+        ("strtok((char *)x, \" \");", "?"),
+        ("splits((char *)x);", "?"),
+        ("lines((char *)x);", "?"),
     ] {
         let text = format!(
             "#include <string.h>
+             #include <stdio.h>
              static int *kept;
+             static void prints(int *p) {{ static int times; printf(\"%d %d\", p[0], times++); }}
+             static void lines(char *p) {{ kept = (int *)fgets(p, 80, stdin); }}
+             static void splits(char *p) {{ strtok(p, \" \"); }}
              static void stored(int *p) {{ kept = p; }}
              static void number(unsigned long p) {{ kept = (int *)p; }}
              static void copied(int *p) {{ memcpy(&kept, &p, sizeof p); }}

@@ -41,7 +41,11 @@ fn verdicts_only_go_from_unknown_to_known() {
                         f.verdict
                     );
                     if q.verdict == Verdict::Unknown && f.verdict != Verdict::Unknown {
-                        assert!(quick.out_of_budget, "{name}, {}: unknown for no reason", item.name);
+                        assert!(
+                            quick.out_of_budget,
+                            "{name}, {}: unknown for no reason with {steps} steps: {:?}",
+                            item.name, q.obstacles
+                        );
                     }
                 }
             }

@@ -3,7 +3,7 @@
 use analysis::{ConditionKind, LoopFacts, LoopId, Obstacle, ObstacleKind, Verdict};
 use base::Span;
 use front::{speaks_of, DirectiveKind, Item};
-use term::{BinOp, Len, Op, Promise, Promised, Storage, SymbolId, TermId, TypeKind};
+use term::{BinOp, Len, Op, Promise, Promised, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::function_view::FunctionView;
 use crate::limits::promises::{BYTES_A_STEP, MOST_PROMISES};
@@ -217,14 +217,31 @@ fn of_obstacle(view: &FunctionView, l: &LoopFacts, o: &Obstacle) -> Option<Strin
         ObstacleKind::UnknownCall(f) => {
             let symbol = &body.symbols[*f];
             let is_declared = symbol.storage == Storage::Function && !body.library.contains(f);
-            let gives_number = match body.types.kind(symbol.ty) {
-                TypeKind::Function { ret, .. } => body.types.is_arithmetic(*ret),
+            let is_const = |p: &TypeId| match body.types.element(*p) {
+                Some(to) => body.types.quals(to).is_const,
+                None => true,
+            };
+            let only_gives = match body.types.kind(symbol.ty) {
+                TypeKind::Function { ret, params, .. } => {
+                    body.types.is_arithmetic(*ret) && params.iter().all(is_const)
+                }
                 _ => false,
             };
-            (is_declared && gives_number).then(|| format!("pure({})", symbol.name))
+            let offered = is_declared && only_gives && !sounds_like_state(&symbol.name);
+            offered.then(|| format!("pure({})", symbol.name))
         }
         _ => None,
     }
+}
+
+/// Whether a function by this name hardly only computes: it draws numbers, asks the world, makes things.
+fn sounds_like_state(name: &str) -> bool {
+    const WORDS: [&str; 17] = [
+        "rand", "rng", "next", "seed", "uniform", "gauss", "alloc", "time", "clock", "read", "recv", "print",
+        "create", "init", "push", "pop", "open",
+    ];
+    let lower = name.to_ascii_lowercase();
+    lower.split('_').any(|part| part == "ran" || WORDS.iter().any(|word| part.starts_with(word)))
 }
 
 /// The array that an integer comes out of: `idx` of `idx[i]`, and of `k` where the loop declares `int k = idx[i]`.

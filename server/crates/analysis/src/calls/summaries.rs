@@ -5,6 +5,7 @@
 //! that fit the definition. Recursive functions are solved together, from "nothing" upwards to the least answer that
 //! explains itself; all steps are monotone and the sets are finite, so this ends.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -78,7 +79,8 @@ pub(crate) fn solve<'f>(
                         None => known(name).map(|f| (&f.summary, &*f.body)),
                     }
                 };
-                let mut scan = Scan { body, known: &find, roots: FxHashMap::default(), out: now[k].clone() };
+                let (roots, out) = (FxHashMap::default(), now[k].clone());
+                let mut scan = Scan { body, known: &find, is_too_deep: Cell::new(false), roots, out };
                 scan.run();
                 scan.out
             };
@@ -112,6 +114,8 @@ type Find<'s> = dyn Fn(&str) -> Option<(&'s Summary, &'s Body)> + 's;
 struct Scan<'s> {
     body: &'s Body,
     known: &'s Find<'s>,
+    /// Where some pointer points was not followed to its end.
+    is_too_deep: Cell<bool>,
     /// Where each local pointer may point into.
     roots: FxHashMap<SymbolId, Roots>,
     out: Summary,
@@ -142,6 +146,9 @@ impl Scan<'_> {
         let mut stack = vec![(list, Use::Read)];
         while let Some((t, how)) = stack.pop() {
             self.term(t, how, &mut stack);
+        }
+        if self.is_too_deep.get() {
+            self.trouble(TroubleKind::NotUnderstood, "");
         }
     }
 
@@ -194,11 +201,13 @@ impl Scan<'_> {
     fn roots_of(&self, t: TermId, depth: u32) -> Roots {
         let body = self.body;
         if depth > 100 {
+            self.is_too_deep.set(true);
             return Roots::unknown();
         }
         let args = body.args(t);
         let arg = |k: usize| args.get(k).map_or_else(Roots::unknown, |&a| self.roots_of(a, depth + 1));
-        if matches!(body.types.kind(body.ty(t)), TypeKind::Array { .. }) {
+        let is_text = matches!(body.op(t), Op::Str(_));
+        if !is_text && matches!(body.types.kind(body.ty(t)), TypeKind::Array { .. }) {
             return self.roots_of_place(t, depth + 1);
         }
         match body.op(t) {
@@ -279,6 +288,7 @@ impl Scan<'_> {
                 _ => return Roots::unknown(),
             }
         }
+        self.is_too_deep.set(true);
         Roots::unknown()
     }
 
@@ -518,15 +528,13 @@ impl Scan<'_> {
             let Some(e) = library_effect(&name) else {
                 return self.trouble(TroubleKind::UnknownCall, &name);
             };
-            if let Some(kind) = e.trouble {
-                return self.trouble(kind, &name);
-            }
             for k in 0..args.len().saturating_sub(1) {
                 let Some(a) = pointer(k) else { continue };
-                let bit = |mask: u32| mask >> k.min(31) & 1 == 1;
-                let what = Through { read: bit(e.reads), written: bit(e.writes), kept: bit(e.keeps) };
                 let r = self.roots_of(a, 0);
-                self.touch(&r, what);
+                self.touch(&r, e.through(k));
+            }
+            if let Some(kind) = e.trouble {
+                self.trouble(kind, &name);
             }
             return;
         }

@@ -5,9 +5,9 @@
 //! own order, to the bit: of values that compare equal it keeps the one of that iteration.
 
 use rustc_hash::FxHashSet;
-use term::{BinOp, Body, Op, SymbolId, TermId};
+use term::{BinOp, Op, SymbolId, TermId};
 
-use crate::classify::reductions::{is_quiet, reads, same_value};
+use crate::classify::reductions::{is_quiet, reads, same_value, Looked};
 use crate::flow::terms::statements;
 use crate::ReductionOp;
 
@@ -27,7 +27,7 @@ pub(crate) struct Extreme {
 }
 
 /// All such statements under a term.
-pub(crate) fn extremes(body: &Body, root: TermId) -> Vec<Extreme> {
+pub(crate) fn extremes(body: &Looked<'_>, root: TermId) -> Vec<Extreme> {
     statements(body, root)
         .into_iter()
         .filter_map(|a| with_key(body, a).or_else(|| by_place(body, a)))
@@ -38,7 +38,7 @@ pub(crate) fn extremes(body: &Body, root: TermId) -> Vec<Extreme> {
 type Assigned = (SymbolId, TermId, TermId);
 
 /// The condition of an `if` without `else` that does nothing but assign to variables, and these assignments.
-fn assignments(body: &Body, t: TermId) -> Option<(TermId, Vec<Assigned>)> {
+fn assignments(body: &Looked<'_>, t: TermId) -> Option<(TermId, Vec<Assigned>)> {
     let (Op::If, &[condition, then]) = (body.op(t), body.args(t)) else { return None };
     let statements = match body.op(then) {
         Op::List => body.args(then).to_vec(),
@@ -57,7 +57,11 @@ fn assignments(body: &Body, t: TermId) -> Option<(TermId, Vec<Assigned>)> {
 }
 
 /// The comparison with `s` that decides, among further conditions that do not look at any of the variables.
-fn comparison(body: &Body, condition: TermId, s: &dyn Fn(TermId) -> bool) -> Option<(BinOp, TermId, TermId)> {
+fn comparison(
+    body: &Looked<'_>,
+    condition: TermId,
+    s: &dyn Fn(TermId) -> bool,
+) -> Option<(BinOp, TermId, TermId)> {
     let mut found = None;
     let mut stack = vec![condition];
     while let Some(c) = stack.pop() {
@@ -93,7 +97,7 @@ fn operator(rel: BinOp) -> ReductionOp {
 }
 
 /// `if (x < m) { m = x; k = i; }`
-fn with_key(body: &Body, t: TermId) -> Option<Extreme> {
+fn with_key(body: &Looked<'_>, t: TermId) -> Option<Extreme> {
     let (condition, assigned) = assignments(body, t)?;
     if assigned.len() < 2 {
         return None;
@@ -138,7 +142,7 @@ fn with_key(body: &Body, t: TermId) -> Option<Extreme> {
 }
 
 /// `if (a[i] < a[k]) k = i;`: `k` names the cell that holds the extreme.
-fn by_place(body: &Body, t: TermId) -> Option<Extreme> {
+fn by_place(body: &Looked<'_>, t: TermId) -> Option<Extreme> {
     let (condition, assigned) = assignments(body, t)?;
     let [(k, place, value)] = assigned[..] else { return None };
     let Op::Sym(i) = *body.op(value) else { return None };

@@ -7,7 +7,7 @@ use base::Budget;
 use rustc_hash::FxHashMap;
 use term::{BinOp, Body, Op, SymbolId, TermId};
 
-use crate::classify::reductions::updates;
+use crate::classify::reductions::{updates, Looked};
 use crate::flow::effects::Effects;
 use crate::flow::liveness::{early_exit, exposed_reads};
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
 /// Takes steps for the flow of values alone: the rest is a few walks over the loop, whatever is in it, which whoever asks has paid for; and one over the body for
 /// each dependence, of which a dozen are listed.
 pub(crate) fn recurrences(
-    body: &Body,
+    body: &Looked<'_>,
     effects: &Effects<'_>,
     parents: &[Option<TermId>],
     l: &LoopFacts,
@@ -137,7 +137,7 @@ fn statements_reading(body: &Body, list: TermId) -> FxHashMap<SymbolId, (usize, 
 
 /// `s += a[i]; b[i] = s;`: one accumulation an iteration, whose value is looked at before or after.
 fn scans_of_scalars(
-    body: &Body,
+    body: &Looked<'_>,
     root: TermId,
     inner: TermId,
     read: &FxHashMap<SymbolId, (usize, usize)>,
@@ -211,10 +211,16 @@ fn chain_of_cells(
         match body.op(at) {
             Op::Binary(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul)) => {
                 sums |= *op != BinOp::Mul;
-                products |= *op == BinOp::Mul;
+                // `b[i] - a[i - 1]` is a sum with a factor
+                products |= *op == BinOp::Mul || *op == BinOp::Sub && args.get(1).is_some_and(holds);
                 at = *args.iter().find(|t| holds(t))?;
             }
-            Op::Cast => at = args[0],
+            Op::Cast
+                if body.types.as_int(body.ty(at)).is_none()
+                    || body.types.as_int(body.ty(args[0])).is_some() =>
+            {
+                at = args[0];
+            }
             Op::Call => {
                 let name = body.as_symbol(args[0]).map(|f| body.symbols[f].name.to_string())?;
                 extreme = Some(match name.as_str() {
@@ -226,6 +232,18 @@ fn chain_of_cells(
             }
             _ => return None,
         }
+    }
+    // what else it is made of must not come from other cells: `a[i] = a[i-1] - a[i-2]` is of another order
+    let array = crate::flow::parts::base_symbol(body, source)?;
+    let mut open = vec![value];
+    while let Some(t) = open.pop() {
+        if t == sink || body.same(t, source) {
+            continue;
+        }
+        if body.as_symbol(t).is_some() && goes_into(body, body.root, t).contains(&array) {
+            return None;
+        }
+        open.extend(body.args(t));
     }
     let scan = |op| Some(RecurrenceKind::Scan { op, exclusive: false });
     match (sums, products, extreme, distance) {
@@ -310,8 +328,9 @@ fn goes_into(body: &Body, root: TermId, value: TermId) -> Vec<SymbolId> {
     for t in body.walk(root) {
         match (body.op(t), body.args(t)) {
             (Op::Declare(s), &[value]) => given.entry(*s).or_default().push(value),
+            // of an array or a structure a part of it
             (Op::Assign | Op::Compound(_), &[place, value]) => {
-                if let Some(s) = body.as_symbol(place) {
+                if let Some(s) = crate::flow::parts::base_symbol(body, place) {
                     given.entry(s).or_default().push(value);
                 }
             }

@@ -2,9 +2,36 @@
 
 use term::{BinOp, Body, FloatKind, IntKind, Op, Overflow, SymbolId, TermId, TypeId, TypeKind};
 
-use crate::flow::effects::{is_pure_callee, written};
+use crate::flow::effects::{call, is_pure_callee, written, Called, Callees};
 use crate::flow::terms::statements;
 use crate::ReductionOp;
+
+/// A function's body, and what its calls do.
+#[derive(Clone, Copy)]
+pub(crate) struct Looked<'b> {
+    pub body: &'b Body,
+    pub program: &'b dyn Callees,
+}
+
+impl std::ops::Deref for Looked<'_> {
+    type Target = Body;
+    fn deref(&self) -> &Body {
+        self.body
+    }
+}
+
+impl Looked<'_> {
+    /// Whether a call only gives a value, the same each time as long as nothing is written that its arguments lead to.
+    fn only_gives(&self, t: TermId) -> bool {
+        if self.callee(t).is_some_and(|f| is_pure_callee(self, f)) {
+            return true;
+        }
+        match call(self, self.program, t) {
+            Ok(Called::Function(f)) => f.writes_nothing() && f.globals.is_empty(),
+            _ => false,
+        }
+    }
+}
 
 /// One accumulating statement.
 #[derive(Clone, Debug)]
@@ -28,14 +55,14 @@ impl Update {
 }
 
 /// All accumulating statements under a term.
-pub(crate) fn updates(body: &Body, root: TermId) -> Vec<Update> {
+pub(crate) fn updates(body: &Looked<'_>, root: TermId) -> Vec<Update> {
     // Only statements count: the value of an accumulation must not be used.
     let parts = statements(body, root).into_iter().flat_map(|t| in_order(body, t));
     parts.filter_map(|a| update(body, a)).collect()
 }
 
 /// `a, b, c` as the statements that its parts are; of others the statement.
-fn in_order(body: &Body, t: TermId) -> Vec<TermId> {
+fn in_order(body: &Looked<'_>, t: TermId) -> Vec<TermId> {
     match body.op(t) {
         Op::Comma => body.args(t).iter().flat_map(|&part| in_order(body, part)).collect(),
         _ => vec![t],
@@ -45,7 +72,11 @@ fn in_order(body: &Body, t: TermId) -> Vec<TermId> {
 /// Accumulations through a variable that carries the sum to the accumulator and serves nothing else: `t = s + e; s = t;`. So do
 /// translators from Fortran write sums of complex numbers, with members of structures for both. `is_lost`: whether nobody reads
 /// a variable after the loop.
-pub(crate) fn carried_updates(body: &Body, root: TermId, is_lost: &dyn Fn(SymbolId) -> bool) -> Vec<Update> {
+pub(crate) fn carried_updates(
+    body: &Looked<'_>,
+    root: TermId,
+    is_lost: &dyn Fn(SymbolId) -> bool,
+) -> Vec<Update> {
     let mut out = Vec::new();
     for list in body.walk(root).filter(|&t| *body.op(t) == Op::List) {
         let all: Vec<TermId> = body.args(list).iter().flat_map(|&t| in_order(body, t)).collect();
@@ -75,7 +106,7 @@ pub(crate) fn carried_updates(body: &Body, root: TermId, is_lost: &dyn Fn(Symbol
 }
 
 /// Whether a statement neither moves a place nor touches what lies there.
-fn leaves_alone(body: &Body, statement: TermId, place: TermId) -> bool {
+fn leaves_alone(body: &Looked<'_>, statement: TermId, place: TermId) -> bool {
     let names: Vec<SymbolId> = body.walk(place).filter_map(|x| body.as_symbol(x)).collect();
     let member = own_member(body, place);
     let (mut named, mut elsewhere) = (0, 0);
@@ -92,7 +123,7 @@ fn leaves_alone(body: &Body, statement: TermId, place: TermId) -> bool {
 }
 
 /// The variable and the field of `s.f`, where no other field shares its bytes.
-fn own_member(body: &Body, place: TermId) -> Option<(SymbolId, usize)> {
+fn own_member(body: &Looked<'_>, place: TermId) -> Option<(SymbolId, usize)> {
     let (Op::Member { field, arrow: false }, &[of]) = (body.op(place), body.args(place)) else { return None };
     let TypeKind::Record(r) = body.types.kind(body.ty(of)) else { return None };
     let record = body.types.record(*r);
@@ -102,13 +133,13 @@ fn own_member(body: &Body, place: TermId) -> Option<(SymbolId, usize)> {
 }
 
 /// The variable that a place is, or is a member of, if nobody else can reach it.
-fn carrier_variable(body: &Body, place: TermId) -> Option<SymbolId> {
+fn carrier_variable(body: &Looked<'_>, place: TermId) -> Option<SymbolId> {
     let s = body.as_symbol(place).or_else(|| Some(own_member(body, place)?.0))?;
     body.symbols[s].is_own_scalar().then_some(s)
 }
 
 /// Whether a variable, or a member of one, is set by this statement, read once, and named nowhere else.
-fn is_set_and_read_once(body: &Body, root: TermId, place: TermId, set_by: TermId) -> bool {
+fn is_set_and_read_once(body: &Looked<'_>, root: TermId, place: TermId, set_by: TermId) -> bool {
     let Some(s) = carrier_variable(body, place) else { return false };
     let (mut named, mut members, mut same) = (0, 0, 0);
     for x in body.walk(root) {
@@ -122,7 +153,7 @@ fn is_set_and_read_once(body: &Body, root: TermId, place: TermId, set_by: TermId
     apart && same + declared == 2
 }
 
-fn update(body: &Body, t: TermId) -> Option<Update> {
+fn update(body: &Looked<'_>, t: TermId) -> Option<Update> {
     let args = body.args(t);
     match body.op(t) {
         Op::Compound(op) => {
@@ -163,13 +194,13 @@ fn update(body: &Body, t: TermId) -> Option<Update> {
     }
 }
 
-fn is_place(body: &Body, place: TermId) -> bool {
+fn is_place(body: &Looked<'_>, place: TermId) -> bool {
     matches!(body.op(place), Op::Sym(_) | Op::Index | Op::Member { .. } | Op::Deref) && is_quiet(body, place)
 }
 
 /// `s = s op e`, `s = e op s`, chains of `+` and `-`, `s = c ? a : b` and `s = fmin(s, e)`.
 fn assignment(
-    body: &Body,
+    body: &Looked<'_>,
     t: TermId,
     place: TermId,
     value: TermId,
@@ -277,7 +308,7 @@ fn assignment(
 }
 
 /// `if (e < s) s = e;` and its mirror images.
-fn guarded(body: &Body, t: TermId, condition: TermId, then: TermId) -> Option<Update> {
+fn guarded(body: &Looked<'_>, t: TermId, condition: TermId, then: TermId) -> Option<Update> {
     let assign = match (body.op(then), body.args(then)) {
         (Op::List, &[only]) => only,
         (Op::Assign, _) => then,
@@ -297,7 +328,7 @@ fn guarded(body: &Body, t: TermId, condition: TermId, then: TermId) -> Option<Up
 
 /// `other REL place` (or mirrored): which extreme is kept if `take` says that `other` is taken when it holds.
 fn comparison(
-    body: &Body,
+    body: &Looked<'_>,
     c: TermId,
     place: TermId,
     other: TermId,
@@ -328,11 +359,11 @@ fn comparison(
 }
 
 /// `(t = e)`, where `other` is the variable `t`: what it holds from then on.
-fn is_set_to(body: &Body, value: TermId, other: TermId, place: TermId) -> bool {
+fn is_set_to(body: &Looked<'_>, value: TermId, other: TermId, place: TermId) -> bool {
     match (body.op(value), body.args(value), body.as_symbol(other)) {
         (Op::Assign, &[set, e], Some(s)) => {
             let plain = body.as_symbol(set) == Some(s) && body.symbols[s].is_own_scalar();
-            plain && is_quiet(body, e) && !mentions(body, e, place)
+            plain && is_apart(body, place, e) && !mentions(body, e, place)
         }
         _ => false,
     }
@@ -340,7 +371,7 @@ fn is_set_to(body: &Body, value: TermId, other: TermId, place: TermId) -> bool {
 
 /// Whether a place of type `to` holds every value of type `from`, and the two compare as the numbers that they are. Of floating numbers
 /// it may be rounded: what is rounded keeps its order, so that the extreme of all is the extreme of all that are rounded.
-fn is_kept_in_order(body: &Body, from: TypeId, to: TypeId) -> bool {
+fn is_kept_in_order(body: &Looked<'_>, from: TypeId, to: TypeId) -> bool {
     match (body.types.kind(from), body.types.kind(to)) {
         (a, b) if a == b => true,
         (TypeKind::Int(from), TypeKind::Int(to)) if *to != IntKind::Bool => {
@@ -355,7 +386,7 @@ fn is_kept_in_order(body: &Body, from: TypeId, to: TypeId) -> bool {
 
 /// Whether accumulating a value of type `value` into a place of type `place`, by the operation at `at`, is associative up to
 /// rounding.
-fn fits(body: &Body, op: ReductionOp, at: TermId, place: TypeId, value: TypeId) -> Option<()> {
+fn fits(body: &Looked<'_>, op: ReductionOp, at: TermId, place: TypeId, value: TypeId) -> Option<()> {
     let q = body.types.quals(place);
     if q.is_volatile || q.is_atomic {
         return None;
@@ -382,40 +413,40 @@ fn fits(body: &Body, op: ReductionOp, at: TermId, place: TypeId, value: TypeId) 
 }
 
 /// `s += *p++`: a variable accumulates, and what it takes moves other variables as a statement of its own would.
-fn only_steps(body: &Body, place: TermId, value: TermId) -> bool {
+fn only_steps(body: &Looked<'_>, place: TermId, value: TermId) -> bool {
     let variable = |t: TermId| body.as_symbol(t);
     variable(place).is_some()
         && body.walk(value).all(|x| match body.op(x) {
             Op::Step { .. } => body.args(x).first().is_some_and(|&p| variable(p).is_some()),
-            Op::Call => body.callee(x).is_some_and(|f| is_pure_callee(body, f)),
+            Op::Call => body.only_gives(x),
             Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Comma => false,
             op => !op.is_write(),
         })
 }
 
 /// `s += (t = x, t < 0 ? -t : t)`: besides, variables get values that have nothing to do with the place.
-fn sets_apart(body: &Body, place: TermId, value: TermId) -> bool {
+fn sets_apart(body: &Looked<'_>, place: TermId, value: TermId) -> bool {
     body.walk(value).all(|x| match body.op(x) {
         Op::Comma => true,
-        Op::Assign => body
+        Op::Assign | Op::Compound(_) | Op::Step { .. } => body
             .args(x)
             .first()
             .and_then(|&p| body.as_symbol(p))
             .is_some_and(|s| body.symbols[s].is_own_scalar() && !reads(body, place, s)),
-        Op::Call => body.callee(x).is_some_and(|f| is_pure_callee(body, f)),
+        Op::Call => body.only_gives(x),
         Op::Reject(_) | Op::Launch | Op::Apply(_) => false,
         op => !op.is_write(),
     })
 }
 
 /// No side effects but such, and no calls that are not pure.
-fn is_apart(body: &Body, place: TermId, value: TermId) -> bool {
+fn is_apart(body: &Looked<'_>, place: TermId, value: TermId) -> bool {
     is_quiet(body, value) || sets_apart(body, place, value)
 }
 
 /// Whether two expressions have the same value, one evaluated behind the other, whatever variables they put it into on the way:
 /// `(t = x, f(t))` and `(u = x, f(u))`. (`(t = t + 1, t)` has another value the second time.)
-pub(crate) fn same_value(body: &Body, a: TermId, b: TermId) -> bool {
+pub(crate) fn same_value(body: &Looked<'_>, a: TermId, b: TermId) -> bool {
     if is_quiet(body, a) {
         return body.same(a, b);
     }
@@ -427,7 +458,7 @@ pub(crate) fn same_value(body: &Body, a: TermId, b: TermId) -> bool {
 }
 
 /// `(t = e, f(t))` taken apart, where `e` and `f` only compute and `e` does not look at `t`.
-fn through_variable(body: &Body, value: TermId) -> Option<(SymbolId, TermId, TermId)> {
+fn through_variable(body: &Looked<'_>, value: TermId) -> Option<(SymbolId, TermId, TermId)> {
     let (Op::Comma, &[set, rest]) = (body.op(value), body.args(value)) else { return None };
     let (Op::Assign, &[to, e]) = (body.op(set), body.args(set)) else { return None };
     let s = body.as_symbol(to).filter(|&s| body.symbols[s].is_own_scalar())?;
@@ -435,7 +466,7 @@ fn through_variable(body: &Body, value: TermId) -> Option<(SymbolId, TermId, Ter
 }
 
 /// Whether two terms are the same but for a variable that stands for another.
-fn same_but_for(body: &Body, (x, s): (TermId, SymbolId), (y, t): (TermId, SymbolId)) -> bool {
+fn same_but_for(body: &Looked<'_>, (x, s): (TermId, SymbolId), (y, t): (TermId, SymbolId)) -> bool {
     let (mut left, mut right) = (body.walk(x), body.walk(y));
     loop {
         let (x, y) = match (left.next(), right.next()) {
@@ -455,9 +486,9 @@ fn same_but_for(body: &Body, (x, s): (TermId, SymbolId), (y, t): (TermId, Symbol
 }
 
 /// No side effects and no calls that are not pure.
-pub(crate) fn is_quiet(body: &Body, t: TermId) -> bool {
+pub(crate) fn is_quiet(body: &Looked<'_>, t: TermId) -> bool {
     body.walk(t).all(|x| match body.op(x) {
-        Op::Call => body.callee(x).is_some_and(|f| is_pure_callee(body, f)),
+        Op::Call => body.only_gives(x),
         Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Comma => false,
         op => !op.is_write(),
     })
@@ -465,13 +496,13 @@ pub(crate) fn is_quiet(body: &Body, t: TermId) -> bool {
 
 /// Whether the term reads the accumulator. Other cells of the same array are the business of the dependence tests:
 /// what they read is not among the accumulator's own occurrences.
-fn mentions(body: &Body, t: TermId, place: TermId) -> bool {
+fn mentions(body: &Looked<'_>, t: TermId, place: TermId) -> bool {
     match body.as_symbol(place) {
         Some(s) => reads(body, t, s),
         None => body.walk(t).any(|x| body.same(x, place)),
     }
 }
 
-pub(crate) fn reads(body: &Body, t: TermId, s: SymbolId) -> bool {
+pub(crate) fn reads(body: &Looked<'_>, t: TermId, s: SymbolId) -> bool {
     body.walk(t).any(|x| body.as_symbol(x) == Some(s))
 }

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, SymbolId, TermId, TypeKind};
 
 use crate::classify::extremes::{extremes, Extreme};
-use crate::classify::reductions::{carried_updates, updates, Update};
+use crate::classify::reductions::{carried_updates, updates, Looked, Update};
 use crate::context::Context;
 use crate::flow::liveness::{exposed_reads, surely_written};
 use crate::flow::parts::Inside;
@@ -59,7 +59,7 @@ impl Scalars {
             s.aside.insert(symbol);
         }
         let all = Occurrences::of(body, root);
-        s.find_extremes(model, inner, &all);
+        s.find_extremes(cx, model, inner, &all);
         for &symbol in &written {
             let v = &body.symbols[symbol];
             let scalar = matches!(
@@ -124,9 +124,9 @@ impl Scalars {
 
     /// Extremes with what belongs to them. Both variables serve nothing else in the loop, so which of the iterations
     /// decides depends on their values and numbers alone.
-    fn find_extremes(&mut self, model: &Model<'_>, inner: TermId, uses: &Occurrences) {
+    fn find_extremes(&mut self, cx: &Context<'_>, model: &Model<'_>, inner: TermId, uses: &Occurrences) {
         let body = model.body;
-        let all = extremes(body, inner);
+        let all = extremes(&Looked { body, program: cx.program }, inner);
         let mut groups: Vec<Vec<&Extreme>> = Vec::new();
         let mut known: FxHashMap<_, usize> = FxHashMap::default();
         for e in &all {
@@ -192,9 +192,12 @@ impl Scalars {
     fn find_reductions(&mut self, cx: &Context<'_>, model: &Model<'_>, inner: TermId, all: &Occurrences) {
         let body = cx.body;
         let is_lost = |s: SymbolId| model.declared_inside(s) || !cx.liveness().is_live_after(model.root, s);
-        let carried = carried_updates(body, inner, &is_lost);
-        let (variables, cells): (Vec<Update>, Vec<Update>) =
-            updates(body, inner).into_iter().chain(carried).partition(|u| body.as_symbol(u.place).is_some());
+        let looked = Looked { body, program: cx.program };
+        let carried = carried_updates(&looked, inner, &is_lost);
+        let (variables, cells): (Vec<Update>, Vec<Update>) = updates(&looked, inner)
+            .into_iter()
+            .chain(carried)
+            .partition(|u| body.as_symbol(u.place).is_some());
         let mut groups: Vec<(SymbolId, Vec<Update>)> = Vec::new();
         let mut known: FxHashMap<SymbolId, usize> = FxHashMap::default();
         for u in variables {

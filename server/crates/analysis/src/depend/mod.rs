@@ -19,7 +19,7 @@ use crate::{Dependence, DependenceKind, Direction, LoopId, Object, Obstacle, Obs
 pub(crate) enum Outcome {
     /// Proved: no cell is shared by different iterations.
     No,
-    /// With a witness.
+    /// With a witness, for a run to show.
     Yes(Box<Dependence>),
     /// It may exist; why that is all we know.
     Maybe(Box<Dependence>, Obstacle),
@@ -523,10 +523,9 @@ pub(crate) fn test(
     if !exact {
         return maybe(dependence, None);
     }
-    let chosen = match model.premises.unproved.as_deref() {
-        None => Ok(None),
-        Some(needs) => point_to_show(model, [source, sink], &equal, (found, point), needs, solver, budget),
-    };
+    // what is not linear is not asked of the iterations: a run tells whether they are right
+    let needs = model.premises.unproved.as_deref().unwrap_or(&[]);
+    let chosen = point_to_show(model, [source, sink], &equal, (found, point), needs, solver, budget);
     let (found, point, fixed) = match chosen {
         Ok(Some(chosen)) => chosen,
         Ok(None) => return maybe(dependence, Some(ObstacleKind::Unproved)),

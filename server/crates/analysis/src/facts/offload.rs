@@ -18,6 +18,8 @@ pub struct Offload {
     pub max_trips: Vec<Expr>,
     /// Memory the loop touches through arrays and pointers, by object, without privates.
     pub buffers: Vec<Buffer>,
+    /// Buffers that are proved to share no memory.
+    pub apart: Vec<(SymbolId, SymbolId)>,
     /// Pointer variables that hold one address throughout, with the buffer's variable they point into.
     pub views: Vec<(SymbolId, SymbolId)>,
     /// Pointers that every iteration moves by the same number of elements.
@@ -37,6 +39,13 @@ pub struct Offload {
     /// The code of one thread where statements are spread by a thread map ([`crate::offload_threads`]): the band is
     /// then the nest's outermost loop alone, and there is a number of ids instead of trips per coordinate of a thread.
     pub threads: Option<crate::ThreadCode>,
+}
+
+impl Offload {
+    /// Whether two buffers are proved to share no memory.
+    pub fn are_apart(&self, a: SymbolId, b: SymbolId) -> bool {
+        self.apart.contains(&(a, b)) || self.apart.contains(&(b, a))
+    }
 }
 
 /// The value a variable has after the loop.

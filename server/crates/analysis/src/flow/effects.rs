@@ -323,7 +323,7 @@ impl<'a> Effects<'a> {
                 Op::Call if is_number => return false,
                 Op::Call => {
                     let Some(k) = args.iter().skip(1).position(|&a| a == at) else { return false };
-                    let kept = call(body, self.program, p).map_or(true, |c| c.through(k).kept);
+                    let kept = keeps(body, self.program, p, k);
                     // What it returns may be made of the pointer.
                     let number = body.types.is_arithmetic(body.ty(p))
                         || matches!(body.types.kind(body.ty(p)), TypeKind::Void);
@@ -404,14 +404,11 @@ impl<'a> Effects<'a> {
         };
         body.symbols[s].address_taken
             || body.walk(body.root).any(|t| match body.op(t) {
-                Op::Call => {
-                    let called = call(body, self.program, t);
-                    body.args(t).iter().skip(1).enumerate().any(|(k, &a)| {
-                        body.types.element(body.ty(a)).is_some()
-                            && body.walk(a).any(|x| body.as_symbol(x) == Some(s))
-                            && called.as_ref().map_or(true, |c| c.through(k).kept)
-                    })
-                }
+                Op::Call => body.args(t).iter().skip(1).enumerate().any(|(k, &a)| {
+                    body.types.element(body.ty(a)).is_some()
+                        && body.walk(a).any(|x| body.as_symbol(x) == Some(s))
+                        && keeps(body, self.program, t, k)
+                }),
                 _ => becomes_number(t),
             })
     }
@@ -471,10 +468,7 @@ impl Called<'_> {
     /// What it does to the memory that its `k`-th argument points into.
     pub(crate) fn through(&self, k: usize) -> Through {
         match self {
-            Called::Library(e) => {
-                let bit = |mask: u32| mask >> k.min(31) & 1 == 1;
-                Through { read: bit(e.reads), written: bit(e.writes), kept: bit(e.keeps) }
-            }
+            Called::Library(e) => e.through(k),
             Called::Function(f) => f.params.get(k).copied().unwrap_or_default(),
         }
     }
@@ -521,6 +515,23 @@ pub(crate) fn call<'p>(body: &Body, program: &'p dyn Callees, t: TermId) -> Resu
         Some((why, name)) => trouble(*why, name),
         None if summary.reads_unknown || summary.writes_unknown => trouble(TroubleKind::Memory, ""),
         None => Ok(Called::Function(summary)),
+    }
+}
+
+/// Whether a call may store what its `k`-th argument points to where it outlives the call.
+fn keeps(body: &Body, program: &dyn Callees, t: TermId, k: usize) -> bool {
+    let Some(f) = body.callee(t) else { return true };
+    // what a function prints, reads or remembers in numbers leads nobody to what it is given
+    let is_seen =
+        |why: &TroubleKind| matches!(why, TroubleKind::Ordered | TroubleKind::NoReturn | TroubleKind::State);
+    if body.library.contains(&f) {
+        let effect = library_effect(&body.symbols[f].name);
+        return effect.is_none_or(|e| !e.trouble.iter().all(is_seen) || e.through(k).kept);
+    }
+    match (call(body, program, t), program.called(body, t)) {
+        (Ok(c), None) => c.through(k).kept,
+        (_, Some(s)) if s.troubles.keys().all(is_seen) => s.params.get(k).is_none_or(|p| p.kept),
+        _ => true,
     }
 }
 

@@ -4,7 +4,7 @@
 //! name alone in [`term::intrinsic`] (pure mathematics; that these may set `errno`, 7.12.1, is left out of account, as
 //! are the floating-point flags), and functions that call back (`qsort`, `bsearch`, `atexit`, `signal`).
 
-use crate::TroubleKind;
+use crate::{Through, TroubleKind};
 
 /// Which of its first arguments' memory a function reads or writes, a bit an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -15,6 +15,14 @@ pub(crate) struct LibraryEffect {
     pub keeps: u32,
     pub returns: LibraryResult,
     pub trouble: Option<TroubleKind>,
+}
+
+impl LibraryEffect {
+    /// What it does to the memory that its `k`-th argument points into.
+    pub fn through(&self, k: usize) -> Through {
+        let bit = |mask: u32| mask >> k.min(31) & 1 == 1;
+        Through { read: bit(self.reads), written: bit(self.writes), kept: bit(self.keeps) }
+    }
 }
 
 /// Where a returned pointer points.
@@ -31,6 +39,7 @@ pub(crate) enum LibraryResult {
 
 const ALL_AFTER_0: u32 = !1;
 const ALL_AFTER_1: u32 = !3;
+const ALL_AFTER_2: u32 = !7;
 
 /// Whether a library function only computes a number from numbers. `min` and `max` are CUDA's own, and `std::`'s; C has none. The others are
 /// CUDA's (CUDA Math API Reference Manual, 7 to 13).
@@ -91,28 +100,28 @@ pub(crate) fn library_effect(name: &str) -> Option<LibraryEffect> {
         "isalpha" | "isdigit" | "isalnum" | "isspace" | "isupper" | "islower" | "ispunct" | "isprint"
         | "isxdigit" | "toupper" | "tolower" => LibraryEffect::default(),
         // 7.21.6.5 and .6: text into memory; `%n` writes through a later argument.
-        "sprintf" | "snprintf" => memory(ALL_AFTER_0, 0b01 | ALL_AFTER_1),
+        "sprintf" => memory(ALL_AFTER_0, 0b01 | ALL_AFTER_1),
+        "snprintf" => memory(ALL_AFTER_1, 0b01 | ALL_AFTER_2),
         "sscanf" => memory(0b11, ALL_AFTER_1),
         "strftime" => memory(0b1100, 0b0001),
         // 7.21: input and output are seen in the order they happen (5.1.2.3p6).
         "printf" | "fprintf" | "puts" | "putchar" | "fputs" | "fputc" | "putc" | "getchar" | "fgetc"
         | "getc" | "scanf" | "fscanf" | "fclose" | "fflush" | "fseek" | "ftell" | "feof" | "ferror"
-        | "remove" | "rename" | "fread" | "fwrite" | "fgets" | "perror" | "rewind" | "clearerr"
-        | "system" | "usleep" | "sleep" | "nanosleep" | "pclose" | "unlink" | "mkdir" => {
-            trouble(TroubleKind::Ordered)
-        }
+        | "remove" | "rename" | "fread" | "fwrite" | "perror" | "rewind" | "clearerr" | "system"
+        | "usleep" | "sleep" | "nanosleep" | "pclose" | "unlink" | "mkdir" => trouble(TroubleKind::Ordered),
+        "fgets" => first(trouble(TroubleKind::Ordered)),
         // C#'s, of numbers and texts; that a program may set a writer of its own is left out of account, as are streams of C's with
         // functions of the program (`fopencookie`)
         "Console.Write" | "Console.WriteLine" => trouble(TroubleKind::Ordered),
         "fopen" | "freopen" | "fdopen" | "tmpfile" | "popen" => fresh(trouble(TroubleKind::Ordered)),
         // These keep something from one call to the next, or ask the world.
+        "strtok" => LibraryEffect { keeps: 0b01, ..trouble(TroubleKind::State) },
         "rand"
         | "srand"
         | "random"
         | "lrand48"
         | "drand48"
         | "srand48"
-        | "strtok"
         | "strerror"
         | "lgamma"
         | "getenv"

@@ -1,6 +1,7 @@
 //! Memory that different variables may share: which pairs need a condition, and whether the host can test it.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
@@ -84,6 +85,28 @@ pub(crate) fn alias_conditions(
             }
         }
     }
+}
+
+/// The pairs of objects that share no memory, as the body itself calls them (`own`), among those that are accessed.
+pub(crate) fn apart(
+    cx: &Context<'_>,
+    accesses: &[&AffineAccess],
+    own: &dyn Fn(SymbolId) -> Option<SymbolId>,
+) -> Vec<(SymbolId, SymbolId)> {
+    let bases: BTreeSet<SymbolId> = accesses.iter().map(|a| a.base).collect();
+    let bases: Vec<SymbolId> = bases.into_iter().collect();
+    let (mut apart, mut not) = (BTreeSet::new(), BTreeSet::new());
+    for (k, &a) in bases.iter().enumerate() {
+        for &b in bases.iter().skip(k + 1) {
+            let (Some(x), Some(y)) = (own(a), own(b)) else { continue };
+            match aliasing(cx.body, &cx.effects, a, b) {
+                Aliasing::Distinct => apart.insert((x.min(y), x.max(y))),
+                Aliasing::May => not.insert((x.min(y), x.max(y))),
+            };
+        }
+    }
+    // several may have one name there
+    apart.difference(&not).copied().collect()
 }
 
 /// Whether the host can tell, before the loop, a stretch of memory that holds all cells reached through the variable.

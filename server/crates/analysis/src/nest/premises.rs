@@ -18,7 +18,7 @@ pub(crate) struct Premises {
     /// Ranges that types give; for the small prover only, the integer sets do without.
     pub(super) ranges: Vec<Constraint>,
     /// Values that must not be negative for the model to be the program, and that are not proved not to be: a witness
-    /// has to choose iterations where they are not. `None`: one of them is not linear.
+    /// has to choose iterations where they are not. `None`: one of them is not linear, and a run has to tell.
     pub unproved: Option<Vec<Poly>>,
     /// See [`Premises::prover`].
     prover: RefCell<Option<Rc<Known>>>,

@@ -97,6 +97,9 @@ fn described(
         band,
         lanes,
         max_trips,
+        apart: crate::loops::aliases::apart(&cx, &model.accesses.iter().collect::<Vec<_>>(), &|s| {
+            nest.own_symbol(s)
+        }),
         buffers,
         views: model.objects.views.clone(),
         walks,

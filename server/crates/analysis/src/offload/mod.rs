@@ -10,6 +10,7 @@ pub(crate) mod live;
 pub(crate) mod numbered;
 mod own_cells;
 pub(crate) mod region;
+mod rounds;
 pub(crate) mod rows;
 mod search;
 pub(crate) mod touched;

@@ -142,6 +142,7 @@ fn is_pointer_to(body: &Body, s: SymbolId, element: TypeId) -> bool {
 
 /// The variables that the steps name. `None`: some share a name and not a type.
 fn with_variables(body: &Body, steps: Vec<SearchStep>, control: &Control) -> Option<Search> {
+    let steps = crate::offload::rounds::once(body, steps);
     let (mut terms, mut set) = (Vec::new(), Vec::new());
     named(&steps, &mut terms, &mut set);
     set.sort_unstable();

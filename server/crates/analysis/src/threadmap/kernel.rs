@@ -48,7 +48,9 @@ pub(crate) fn offload(
     }
     let mut maker = Maker { model, budget, params: Vec::new() };
     let accesses = found.nest.accesses.iter().map(|(_, a)| a).chain(&found.nest.outside);
-    let buffers = buffers(body, accesses.collect(), &mut maker)?;
+    let accesses: Vec<&AffineAccess> = accesses.collect();
+    let apart = crate::loops::aliases::apart(&cx, &accesses, &|s| Some(s));
+    let buffers = buffers(body, accesses, &mut maker)?;
     let finals = finals(&cx, &mut maker)?;
     // A temporary is dead after the loop it belongs to, and so after the nest.
     for t in body.walk(root) {
@@ -68,6 +70,7 @@ pub(crate) fn offload(
         band: vec![target],
         lanes: 0,
         max_trips: map.extents,
+        apart,
         buffers,
         views: model.objects.views.clone(),
         walks: Vec::new(),

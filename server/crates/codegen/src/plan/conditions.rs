@@ -39,7 +39,10 @@ impl<'a> Builder<'_, 'a> {
             let is_read = |k: usize| buffers.get(k).is_some_and(|r| search.reads.contains(&r.symbol));
             let late = tests.iter().find_map(|t| match t.kind {
                 TestKind::Apart(i, j) if search.chained => {
-                    let meets = |&(r, w): &(usize, usize)| is_read(r) && is_late(w);
+                    let symbol = |k: usize| buffers.get(k).map(|b| b.symbol);
+                    let proved =
+                        symbol(i).zip(symbol(j)).is_some_and(|(a, b)| self.input.offload.are_apart(a, b));
+                    let meets = |&(r, w): &(usize, usize)| !proved && is_read(r) && is_late(w);
                     let written = [(i, j), (j, i)].into_iter().find(meets)?.1;
                     Some(buffers.get(written)?.symbol)
                 }

@@ -89,7 +89,8 @@ impl BufferPlan {
         let Some(search) = self.search.as_ref().filter(|s| !s.reads.is_empty()) else { return 0 };
         // none reads what it looks for, and what is read is looked for without it
         let read = buffers.iter().filter(|b| b.symbol != self.symbol && search.reads.contains(&b.symbol));
-        1 + read.map(|b| b.rank(buffers)).max().unwrap_or(0)
+        // of those that may be made before all are known to be apart what they find comes first
+        1 + usize::from(search.chained) + read.map(|b| b.rank(buffers)).max().unwrap_or(0)
     }
     /// What the last element is called in the host block where a search finds it; no other name ends as that of the first.
     pub(crate) fn last_name(&self) -> String {

@@ -36,6 +36,7 @@ pub fn region_needs(region: &Region) -> Offload {
         lanes: 0,
         max_trips: Vec::new(),
         buffers: region.arrays.iter().map(|a| a.buffer.clone()).collect(),
+        apart: Vec::new(),
         views: Vec::new(),
         walks: Vec::new(),
         inputs: Vec::new(),

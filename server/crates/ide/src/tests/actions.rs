@@ -109,7 +109,7 @@ fn offered_on_a_marked_sequential_loop() {
     check_offered(
         "void f(int n, float *a) {\n    #pragma ops target\n    f$0or (int i = 1; i < n; i++)\n        a[i] = a[i - 1];\n}\n",
         expect![[r#"
-            offload:f#0 | refactor.rewrite.warpwright.offload | Offload to GPU: loop i | marked-sequential | disabled: Loop is sequential: iteration i=1 writes a[1] on line 4, iteration i=2 reads it on line 4, for n=3 (flow dependence on `a`, distance 1). This is a recurrence: compute `a` from values that are there before the loop.
+            offload:f#0 | refactor.rewrite.warpwright.offload | Offload to GPU: loop i | marked-sequential | disabled: Loop is sequential: iteration i=1 writes a[1] on line 4, iteration i=2 reads it on line 4, for n=3 (flow dependence on `a`, distance 1). This is a recurrence: each iteration needs what an earlier one left in `a`.
             unmark:f#0 | quickfix | Remove the GPU mark of loop i | marked-sequential
             explain:f#0 | refactor.rewrite.warpwright.explain | Why is loop i sequential? | marked-sequential
             ignore:marked-sequential@53 | quickfix | Ignore `marked-sequential` here (adds a comment) | marked-sequential

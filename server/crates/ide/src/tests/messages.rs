@@ -53,7 +53,7 @@ fn recurrence() {
     check(
         "void f(int n, double *a) {\n    for (int i = 1; i < n; i++)\n        a[i] = a[i - 1];\n}\n",
         expect![[r#"
-            2:5 information[carried-dependence] Loop is sequential: iteration i=1 writes a[1] on line 3, iteration i=2 reads it on line 3, for n=3 (flow dependence on `a`, distance 1). This is a recurrence: compute `a` from values that are there before the loop.
+            2:5 information[carried-dependence] Loop is sequential: iteration i=1 writes a[1] on line 3, iteration i=2 reads it on line 3, for n=3 (flow dependence on `a`, distance 1). This is a recurrence: each iteration needs what an earlier one left in `a`.
               3:9 writes here, in an earlier iteration
               3:16 reads here, in a later iteration
         "#]],
@@ -167,7 +167,7 @@ fn marked() {
     check(
         "void f(int n, double *a) {\n    #pragma ops target\n    for (int i = 1; i < n; i++)\n        a[i] = a[i - 1];\n    // warpwright: offload(k)\n    for (int i = 1; i < n; i++)\n        a[i * i] = 0;\n    // warpwright: offload(z)\n    for (int i = 1; i < n; i++)\n        a[i] = 0;\n}\n",
         expect![[r#"
-            3:5 error[marked-sequential] Marked for the GPU, but must not be offloaded. Loop is sequential: iteration i=1 writes a[1] on line 4, iteration i=2 reads it on line 4, for n=3 (flow dependence on `a`, distance 1). This is a recurrence: compute `a` from values that are there before the loop. Or remove the mark.
+            3:5 error[marked-sequential] Marked for the GPU, but must not be offloaded. Loop is sequential: iteration i=1 writes a[1] on line 4, iteration i=2 reads it on line 4, for n=3 (flow dependence on `a`, distance 1). This is a recurrence: each iteration needs what an earlier one left in `a`. Or remove the mark.
               4:9 writes here, in an earlier iteration
               4:16 reads here, in a later iteration
             6:5 warning[marked-unknown] Marked for the GPU, but not offloaded. Unknown whether loop iterations are independent: the subscript `i * i` on line 7 is not a sum of loop indices with constant factors.

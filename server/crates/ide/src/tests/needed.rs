@@ -41,17 +41,17 @@ fn a_scan_of_one_variable_does_not_free_the_others() {
 }
 
 #[test]
-fn sums_in_places_are_no_recurrence_to_compute_from_before() {
+fn sums_in_places_are_no_recurrence() {
     let text = "typedef struct { float r, i; } cx;\nvoid f(int n, int lda, cx *y, const cx *a, const cx *x) {\n    for (int j = 1; j <= n; ++j)\n        for (int i = 1; i <= j - 1; ++i) {\n            float q = a[i + j * lda].r * x[j].r;\n            float p = y[i].r + q;\n            y[i].r = p;\n        }\n}\n";
     let all = findings(text);
-    assert!(!all.contains("from values that are there before"), "{all}");
+    assert!(!all.contains("This is a recurrence"), "{all}");
     assert!(all.contains("Iterations change what others left in `y.r`"), "{all}");
     let advised = |body: &str| {
         findings(&format!("void f(int n, float c, float *a, unsigned char *b, float *y) {{\n    for (int i = 0; i < n; i++) {{ {body} }}\n}}\n"))
     };
     for sum in ["y[i % 4] += a[i]; y[i % 3] = a[i] + y[i % 3];", "y[i % 4] = y[i % 4] - a[i] + c; y[0] -= c;"]
     {
-        assert!(!advised(sum).contains("from values that are there before"), "{}", advised(sum));
+        assert!(!advised(sum).contains("This is a recurrence"), "{}", advised(sum));
     }
     // what is taken away, doubled, made smaller, or used in between
     for other in [
@@ -65,7 +65,7 @@ fn sums_in_places_are_no_recurrence_to_compute_from_before() {
     }
     // what a place takes from another is
     let text = "void f(int n, float *a) {\n    for (int i = 1; i < n; i++) a[i] = a[i - 1] + 1;\n}\n";
-    assert!(findings(text).contains("from values that are there before"), "{}", findings(text));
+    assert!(findings(text).contains("This is a recurrence"), "{}", findings(text));
 }
 
 #[test]
@@ -96,4 +96,78 @@ fn the_increment_of_a_vector_is_no_tile() {
 fn values_that_end_a_run_are_said_of_variables_as_well() {
     let text = "void f(int n, int *xa, const int *p) {\n    int k = 0, s = xa[0];\n    for (int i = 1; i < n; i++) { k += s; s = xa[p[i]]; xa[p[i]] = k; }\n}\n";
     assert!(!said(text).contains("meet by their subscripts, but no run shows it"), "{}", said(text));
+}
+
+/// A value flows where it is still there when it is read.
+#[test]
+fn what_is_written_over_does_not_flow() {
+    let work = "void f(int n, int m, const int *restrict row, const double *restrict a, double *restrict w, double *restrict out) {\n    for (int k = 0; k < m; ++k) {\n        for (int i = 0; i < n; ++i)\n            w[i] = a[i + k * n];\n        for (int i = 0; i < n; ++i)\n            w[row[i]] += 1;\n        out[k] = w[0];\n    }\n}\n";
+    let all = findings(work);
+    assert!(all.contains("dependence on `w`"), "{all}");
+    assert!(!all.contains("flow dependence") && !all.contains("recurrence"), "{all}");
+    // what an iteration does not overwrite does
+    let kept = work.replace("w[i] = a", "w[i + 1] = a");
+    assert!(findings(&kept).contains("dependence on `w`"), "{}", findings(&kept));
+    let passed = "void f(int n, int m, const double *restrict a, double *restrict w) {\n    for (int k = 0; k < m; ++k)\n        for (int i = 0; i < n; ++i)\n            w[i] = w[i] * a[k] + 1;\n}\n";
+    assert!(findings(passed).contains("flow dependence on `w`"), "{}", findings(passed));
+}
+
+#[test]
+fn recurrences_are_of_their_order() {
+    let of = |value: &str| {
+        findings(&format!("void f(int n, float c, float *a, const float *b) {{\n    for (int i = 2; i < n; i++) {{ float t = a[i - 2]; a[i] = {value}; (void)t; }}\n}}\n"))
+    };
+    for first in ["c * a[i - 1] + b[i]", "b[i] - a[i - 1]", "a[i] + c * a[i - 1]"] {
+        assert!(of(first).contains("parallel scan"), "{first}: {}", of(first));
+    }
+    for other in [
+        "c * a[i - 1] - a[i - 2]",
+        "c * a[i - 1] - t",
+        "a[i - 1] * a[i - 1]",
+        "a[i - 1] + a[(int)b[i]]",
+        "(int)(c * a[i - 1])",
+    ] {
+        assert!(!of(other).contains("parallel scan"), "{other}: {}", of(other));
+    }
+}
+
+/// The running mean: whatever a stride without a sign is, each iteration needs the one before.
+#[test]
+fn a_running_mean_is_sequential() {
+    let all = findings("#include <stddef.h>\ndouble mean(const double *x, size_t stride, size_t n) {\n    double m = 0;\n    for (size_t i = 0; i < n; i++)\n        m += (x[i * stride] - m) / (i + 1);\n    return m;\n}\n");
+    assert!(all.contains("iteration i=0 writes m on line 5, iteration i=1 reads it on line 5"), "{all}");
+    assert!(all.contains("Each iteration needs `m`") && !all.contains("only accumulates"), "{all}");
+}
+
+#[test]
+fn that_a_generator_is_pure_is_not_asked() {
+    let of = |function: &str, parameters: &str| {
+        let name = function.split('(').next().unwrap_or("");
+        findings(&format!("struct s; double {name}({parameters});\nvoid f(int n, struct s *r, double *restrict a) {{\n    for (int i = 0; i < n; i++)\n        a[i] = {function};\n}}\n"))
+    };
+    assert!(of("weight(i)", "int").contains("assume(pure(weight))"));
+    assert!(of("definite(r, i)", "const struct s *, int").contains("assume(pure(definite))"));
+    for (call, parameters) in [
+        ("my_rng_get(r)", "const struct s *"),
+        ("uniform()", "void"),
+        ("next_value(i)", "int"),
+        ("weight(r)", "struct s *"),
+    ] {
+        assert!(!of(call, parameters).contains("assume(pure"), "{call}");
+    }
+}
+
+/// `y[i] += …` in the loop over a row's elements: which rows have some is known, and that `y` is apart from their ends, before these
+/// say what else is read.
+#[test]
+fn rows_of_sparse_matrices_are_summed_in_place() {
+    let all = findings("void f(int n, const double *v, const int *row, const int *col, const double *x, double *y) {\n    for (int i = 0; i < n; ++i)\n        for (int p = row[i]; p < row[i + 1]; ++p)\n            y[i] += v[p] * x[col[p]];\n}\n");
+    assert!(all.starts_with("parallel-loop: Can run on the GPU: the iterations of loop `i`"), "{all}");
+}
+
+/// Memory that functions of the program make, which say so where there is none.
+#[test]
+fn what_functions_make_is_apart_from_what_was_given() {
+    let all = findings("#include <stdio.h>\n#include <stdlib.h>\nstatic void stop(const char *why) { fprintf(stderr, \"%s\", why); exit(-1); }\nstatic int *made(int n) {\n    int *p = (int *) malloc((size_t) n * sizeof(int));\n    if (!p) { char why[256]; snprintf(why, sizeof(why), \"%s at line %d in file %s\\n\", \"none\", __LINE__, __FILE__); stop(why); }\n    return p;\n}\nvoid f(int n, const int *a, const int *b) {\n    int *t = made(n);\n    for (int i = 0; i < n; i++) t[i] = a[b[i]];\n    printf(\"%d\", t[0]);\n}\n");
+    assert!(all.contains("loop `i` can be executed independently. Apply"), "{all}");
 }

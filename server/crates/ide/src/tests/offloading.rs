@@ -67,7 +67,7 @@ fn all_marked_loops() {
             second.cu: second_kernel [256, 1, 1] ["(ww_trips_i + 255) / 256"] [("x", "i")]
             ==== f#0 line 3 in first.cu, [(8, 3), (9, 3), (10, 4)]
             ==== f#2 line 9 in second.cu, [(7, 9), (8, 9), (9, 10)]
-            ["The loop on line 6 is left as it is. Loop is sequential: iteration i=1 writes a[1] on line 7, iteration i=2 reads it on line 7, for n=3 (flow dependence on `a`, distance 1). This is a recurrence: compute `a` from values that are there before the loop."] ["-fmad=false"]
+            ["The loop on line 6 is left as it is. Loop is sequential: iteration i=1 writes a[1] on line 7, iteration i=2 reads it on line 7, for n=3 (flow dependence on `a`, distance 1). This is a recurrence: each iteration needs what an earlier one left in `a`."] ["-fmad=false"]
             marked-sequential for (int i = 1; i < n; i++)
         "#]],
     );
@@ -93,7 +93,7 @@ fn a_sequential_loop() {
         "void f(int n, int *a) {\n    for (int i = 1; i < n; i++)\n        a[i] = a[i - 1];\n}\n",
         Which::Line(2),
         expect![[r#"
-            Because("Loop is sequential: iteration i=1 writes a[1] on line 3, iteration i=2 reads it on line 3, for n=3 (flow dependence on `a`, distance 1). This is a recurrence: compute `a` from values that are there before the loop.")
+            Because("Loop is sequential: iteration i=1 writes a[1] on line 3, iteration i=2 reads it on line 3, for n=3 (flow dependence on `a`, distance 1). This is a recurrence: each iteration needs what an earlier one left in `a`.")
         "#]],
     );
 }

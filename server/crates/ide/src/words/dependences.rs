@@ -40,7 +40,8 @@ fn may_accumulate(view: &FunctionView, id: LoopId, s: SymbolId) -> bool {
         })
         .collect();
     let from_itself = |&t: &TermId| match (body.op(t), body.args(t)) {
-        (Op::Compound(_), _) => true,
+        // `m += (x - m) / k` is more than a sum
+        (Op::Compound(_), _) => names(t) == 1,
         (_, &[_, value]) => names(t) > 1 && operators_around(body, value, s).is_some_and(|all| all.len() < 2),
         _ => false,
     };
@@ -293,10 +294,8 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
         ),
         (Some(d), false) => match d.distance.first() {
             Some(Some(distance)) if *distance > 1 => format!(
-                "This is a recurrence; only {distance} neighboring iterations are independent at a time. Compute `{}` from \
-                 values that are there before the loop{}.",
-                view.dependent(d),
-                if has_parallel_around(view, id) { ", or offload another loop of the nest" } else { "" }
+                "This is a recurrence; only {distance} neighboring iterations are independent at a time{}.",
+                if has_parallel_around(view, id) { ": offload another loop of the nest" } else { "" }
             ),
             _ if change(view, id, d) == Change::Sum => format!(
                 "Each iteration adds to what others left in `{}`: sum it with atomic operations, or in a copy for each of some parts of the iterations{}.",
@@ -309,9 +308,9 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
                 if has_parallel_around(view, id) { ": offload another loop of the nest" } else { "" }
             ),
             _ => format!(
-                "This is a recurrence: compute `{}` from values that are there before the loop{}.",
+                "This is a recurrence: each iteration needs what an earlier one left in `{}`{}.",
                 view.dependent(d),
-                if has_parallel_around(view, id) { ", or offload another loop of the nest" } else { "" }
+                if has_parallel_around(view, id) { "; offload another loop of the nest" } else { "" }
             ),
         },
         // whether a later iteration reads what this one writes is not known

@@ -9,6 +9,7 @@
 //! a non-static function replaces it when the program is linked or loaded is not taken into account (C11 6.9p5 allows
 //! one definition in a program). Calls whose arguments do not fit the definition's parameters are left alone.
 
+mod again;
 mod bind;
 mod copy;
 mod import;
@@ -108,12 +109,18 @@ fn expanded(
     };
     let mut any = has_free_statics;
     let mut callees = FxHashMap::default();
+    let shared = if loops { e.share(&calls) } else { again::Shared::default() };
+    any |= !shared.moved.is_empty();
     // Arguments before the calls they belong to.
     for (call, place) in calls.into_iter().rev() {
+        if shared.gone.contains(&call) {
+            continue;
+        }
         e.span = body.span(call);
         e.home = call;
         let function = body.callee(call);
-        if e.call(call, place, &mut Vec::new()) {
+        let at = shared.moved.get(&call).copied().unwrap_or(call);
+        if e.call(at, place, &mut Vec::new()) {
             any = true;
             callees.extend(function.map(|f| (call, f)));
         }

@@ -225,7 +225,7 @@ impl Run<'_, '_> {
                 _ => v = Value::ANY,
             }
             self.inside(p.at, b.bytes, Some(term))?;
-            self.touch(Some(term), p.at, b.bytes, true)?;
+            self.touch_part(Some(term), p.at, b.bytes, true)?;
             if let Some(o) = self.memory.at(p.at) {
                 o.store_bits(p.at.offset, b, v.clone());
             }

@@ -91,6 +91,15 @@ impl Run<'_, '_> {
 
     /// Notes an access of the function itself (or of what it calls).
     pub fn touch(&mut self, term: Option<TermId>, at: Address, size: i64, write: bool) -> Res<()> {
+        // what is written over flows no further
+        if let (Some(watch), true, DependenceKind::Flow) = (&mut self.watch, write, self.goal.kind) {
+            watch.forget(at, size);
+        }
+        self.touch_part(term, at, size, write)
+    }
+
+    /// Likewise, of some bits of these bytes perhaps.
+    pub fn touch_part(&mut self, term: Option<TermId>, at: Address, size: i64, write: bool) -> Res<()> {
         let (Some(watch), Some(term)) = (&mut self.watch, term) else { return Ok(()) };
         let term = if self.frames.len() == 1 { term } else { self.frames[1].call.unwrap_or(term) };
         let Some(&mark) = self.goal.marks.get(&term) else { return Ok(()) };
@@ -155,6 +164,26 @@ impl Run<'_, '_> {
                 Ok(())
             }
             None => Ok(()),
+        }
+    }
+}
+
+impl Watch {
+    /// Drops the sources that lie in these bytes.
+    fn forget(&mut self, at: Address, size: i64) {
+        let from = (at.object, at.offset);
+        let there = self.sources.range(from..(at.object, at.offset.saturating_add(size)));
+        let over: Vec<_> = there.map(|(place, _)| *place).collect();
+        for place in over {
+            let Some(both) = self.sources.get_mut(&place) else { continue };
+            for slot in both.iter_mut() {
+                if slot.as_ref().is_some_and(|a| place.1 + a.size <= at.offset.saturating_add(size)) {
+                    *slot = None;
+                }
+            }
+            if both.iter().all(Option::is_none) {
+                self.sources.remove(&place);
+            }
         }
     }
 }
