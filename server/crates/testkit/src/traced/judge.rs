@@ -414,7 +414,8 @@ fn hold(built: &Built<'_>, run: &Run, record: &Record, seen: &mut [Seen], out: &
         let owner = number(w, 4);
         match w[0].as_str() {
             "L" if number(w, 3) > 1 => {
-                state.twice = true;
+                // what is carried counts where arrays are apart
+                state.twice |= !run.overlap;
                 state.held |= holds == 1;
             }
             "I" if claim => {
