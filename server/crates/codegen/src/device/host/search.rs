@@ -129,7 +129,18 @@ fn read<'p>(plan: &'p Plan<'_>, search: &'p Search) -> impl Iterator<Item = &'p 
 
 /// What such an array is called in the function.
 fn read_name(plan: &Plan<'_>, s: SymbolId) -> String {
-    format!("{}{}", plan.prefix, name_part(&plan.body.symbols[s].name))
+    let of = |s: SymbolId| name_part(&plan.body.symbols[s].name);
+    let mut name = of(s);
+    // the function's own variables have the other names that begin so
+    let is_own = matches!(&*name, "first" | "last" | "low" | "high" | "end")
+        || ["at_", "trips_", "lower", "step"].iter().any(|begin| name.starts_with(begin));
+    if is_own {
+        name.push_str("_read");
+        while plan.buffers.iter().any(|b| of(b.symbol) == name) {
+            name.push('_');
+        }
+    }
+    format!("{}{name}", plan.prefix)
 }
 
 /// The index in an iteration.
