@@ -308,7 +308,7 @@ pub(crate) fn blockers(body: &Body, program: &Program, t: TermId, out: &mut Vec<
             }
             // the model takes it for granted, or says that it cannot
             Op::Call if body.asserted(x).is_some() => continue,
-            Op::Call => match crate::flow::effects::call(body, program, x) {
+            Op::Call => match crate::flow::called::call(body, program, x) {
                 Ok(_) => continue,
                 Err(kind) => kind,
             },

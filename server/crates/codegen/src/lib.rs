@@ -20,7 +20,7 @@ mod plan;
 
 pub use lines::LineOrigin;
 pub use plan::{
-    plan, plan_name, region_needs, widest, Axis, BufferPlan, DeviceFunction, Dim, Ends, FinalValue,
+    has_word, plan, plan_name, region_needs, widest, Axis, BufferPlan, DeviceFunction, Dim, Ends, FinalValue,
     FunctionTrouble, HostForm, HostValue, InductionPlan, Input, Kernel, MinMaxForm, NextStep, Note, Plan,
     Reason, ReductionPlan, Refusal, RefusalKind, RegionPlan, Scalar, Site, Stride, Test, TestKind,
     ThreadPlan, View, BLOCK_THREADS,

@@ -24,12 +24,8 @@ pub struct FileNames {
 impl FileNames {
     /// Those of a text.
     pub fn of(text: &str) -> FileNames {
-        let is_part = |c: char| c.is_alphanumeric() || c == '_';
         // `gsl_errno.h` does not look at `errno`
-        let is_word = |(at, w): (usize, &str)| {
-            !text[..at].ends_with(is_part) && !text[at + w.len()..].starts_with(is_part)
-        };
-        let watches = analysis::watched_words().iter().any(|w| text.match_indices(&**w).any(is_word));
+        let watches = analysis::watched_words().iter().any(|w| codegen::has_word(text, w));
         FileNames { names: front::may_define(text), watches }
     }
     /// Those that were found in the text before.

@@ -12,6 +12,7 @@ use crate::limits::cli_analyze_text::{SHOWN_CHOICES, SHOWN_LINE_CHARS};
 /// For people: each finding with its line, then what all loops and kernels are.
 pub fn text(reports: &[FileReport], launches: &[(String, ide::Shape)], is_painted: bool) -> String {
     let mut out = String::new();
+    let mut all_kernels: Vec<ide::KernelReport> = Vec::new();
     for report in reports {
         for diagnostic in &report.findings.diagnostics {
             finding(&mut out, report, diagnostic, is_painted);
@@ -22,9 +23,8 @@ pub fn text(reports: &[FileReport], launches: &[(String, ide::Shape)], is_painte
         let mut sum = if silent { "no loop could be analyzed".to_owned() } else { tally(&report.findings) };
         let kernels = ide::kernel_reports(&report.ask, launches);
         unspoken_kernels(&mut out, report, &kernels);
-        if !kernels.is_empty() {
-            let _ = write!(sum, "; {}", tally_of_kernels(&kernels));
-        }
+        sum += &tally_of_kernels(&kernels);
+        all_kernels.extend(kernels);
         let _ = writeln!(out, "{}: {sum}", report.path());
         let words = report.doc.configuration_words();
         if !words.is_empty() && !report.findings.loops.is_empty() {
@@ -39,7 +39,8 @@ pub fn text(reports: &[FileReport], launches: &[(String, ide::Shape)], is_painte
     }
     if reports.len() > 1 {
         let all = reports.iter().flat_map(|r| r.findings.loops.iter());
-        let _ = writeln!(out, "{} files: {}", reports.len(), tally_of(all));
+        let kernels = tally_of_kernels(&all_kernels);
+        let _ = writeln!(out, "{} files: {}{kernels}", reports.len(), tally_of(all));
     }
     out
 }
@@ -104,10 +105,13 @@ fn unspoken_kernels(out: &mut String, report: &FileReport, kernels: &[ide::Kerne
     }
 }
 
-/// `2 kernels: 1 race-free, 1 unknown`.
+/// `; 2 kernels: 1 race-free, 1 unknown`; of none nothing.
 fn tally_of_kernels(kernels: &[ide::KernelReport]) -> String {
     let verdicts: Vec<&str> = kernels.iter().map(|k| k.races.verdict).collect();
-    counted(&verdicts, "kernel", &["race-free", "race", "unknown"])
+    match verdicts.is_empty() {
+        true => String::new(),
+        false => format!("; {}", counted(&verdicts, "kernel", &["race-free", "race", "unknown"])),
+    }
 }
 
 /// `3 loops: 1 independent, 1 reduction, 1 sequential`.

@@ -17,7 +17,7 @@ use crate::calls::link::{Known, Link, OwnFile};
 use crate::calls::read::{constants_beside, function as read_function};
 use crate::calls::summaries::solve;
 use crate::calls::watch::Watch;
-use crate::flow::effects::Callees;
+use crate::flow::called::Callees;
 use crate::Summary;
 
 /// The functions of a program by name. Immutable; a clone shares. The empty program knows nothing of any function that

@@ -2,7 +2,9 @@
 
 use term::{BinOp, Body, FloatKind, IntKind, Op, Overflow, SymbolId, TermId, TypeId, TypeKind};
 
-use crate::flow::effects::{call, is_pure_callee, written, Called, Callees};
+use crate::flow::called::function_only_gives;
+use crate::flow::called::Callees;
+use crate::flow::effects::{is_pure_callee, written};
 use crate::flow::terms::statements;
 use crate::ReductionOp;
 
@@ -23,13 +25,8 @@ impl std::ops::Deref for Looked<'_> {
 impl Looked<'_> {
     /// Whether a call only gives a value, the same each time as long as nothing is written that its arguments lead to.
     fn only_gives(&self, t: TermId) -> bool {
-        if self.callee(t).is_some_and(|f| is_pure_callee(self, f)) {
-            return true;
-        }
-        match call(self, self.program, t) {
-            Ok(Called::Function(f)) => f.writes_nothing() && f.globals.is_empty(),
-            _ => false,
-        }
+        let is_pure = self.callee(t).is_some_and(|f| is_pure_callee(self, f));
+        is_pure || function_only_gives(self, self.program, t)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What statements do and in which order: which loops count, what is read and written, what lives on.
 
+pub(crate) mod called;
 pub(crate) mod counted_loop;
 pub(crate) mod effects;
 pub(crate) mod library;

@@ -5,8 +5,8 @@ use term::{Len, Op, Promised, TypeKind};
 
 use crate::algebra::poly::{Poly, Var};
 use crate::context::Context;
+use crate::flow::called::Callees;
 use crate::flow::counted_loop::constant;
-use crate::flow::effects::Callees;
 use crate::flow::parts::base_symbol;
 use crate::nest::{condition_of, AffineAccess, Model};
 use crate::{LoopFacts, MetBy, PromiseFacts, PromiseFate};

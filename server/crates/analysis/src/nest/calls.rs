@@ -8,7 +8,7 @@ use std::sync::Arc;
 use term::{BinOp, Body, IntKind, Op, Storage, TermId, TypeId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, VarKind};
-use crate::flow::effects::call;
+use crate::flow::called::call;
 use crate::flow::parts::{base_symbol, Inside};
 use crate::nest::builder::{Builder, Loc};
 use crate::nest::pieces::Pieces;

@@ -8,7 +8,7 @@ use super::inputs::{Kind, Owner};
 use super::memory::{Contents, ReplayObject, Rest};
 use super::run::{Res, Run};
 use super::values::{math, Address, Fact, Number, Shadow, Value};
-use crate::flow::effects;
+use crate::flow::called::call;
 use crate::flow::library::{library_effect, LibraryResult};
 use crate::limits::replay_witness_calls::{FAR, MAX_CALLS};
 use crate::NotReplayed;
@@ -431,7 +431,7 @@ impl<'a> Run<'a, '_> {
 
     fn forget_call(&mut self, x: TermId) -> Res<()> {
         let body = self.body();
-        let Ok(called) = effects::call(body, self.program, x) else {
+        let Ok(called) = call(body, self.program, x) else {
             self.forget_all();
             return Ok(());
         };

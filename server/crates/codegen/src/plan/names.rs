@@ -50,7 +50,7 @@ pub(crate) fn free_prefix(body: &Body, target: TermId) -> String {
 }
 
 /// Whether the word stands in the text by itself.
-pub(crate) fn has_word(text: &str, word: &str) -> bool {
+pub fn has_word(text: &str, word: &str) -> bool {
     let part = |c: char| c == '_' || c.is_alphanumeric();
     text.match_indices(word).any(|(at, _)| {
         !text[..at].chars().next_back().is_some_and(part)

@@ -7,7 +7,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, Term, TermId, TypeKind};
 
 use super::{CallSite, Expander};
-use crate::flow::effects::{call, Called};
+use crate::flow::called::call;
+use crate::flow::called::function_only_gives;
 use crate::Program;
 
 /// What became of calls that are written twice.
@@ -54,7 +55,7 @@ fn repeated(body: &Body, program: &Program, calls: &FxHashSet<TermId>) -> Vec<(T
             _ => continue,
         };
         for first in surely_made(body, condition) {
-            if !calls.contains(&first) || taken.contains(&first) || !only_gives(body, program, first) {
+            if !calls.contains(&first) || taken.contains(&first) || !gives_number(body, program, first) {
                 continue;
             }
             // what else the condition calls may come after it
@@ -93,18 +94,14 @@ fn surely_made(body: &Body, t: TermId) -> Vec<TermId> {
 }
 
 /// Whether a call only gives a number, the same as long as what its arguments lead to stays the same.
-fn only_gives(body: &Body, program: &Program, t: TermId) -> bool {
+fn gives_number(body: &Body, program: &Program, t: TermId) -> bool {
     let is_number = matches!(body.types.kind(body.ty(t)), TypeKind::Int(_) | TypeKind::Float(_));
     let is_plain = body.args(t).iter().skip(1).all(|&a| {
         body.walk(a).all(|x| {
             !body.op(x).is_write() && !matches!(body.op(x), Op::Call | Op::Comma | Op::Reject(_) | Op::Launch)
         })
     });
-    let gives = match call(body, program, t) {
-        Ok(Called::Function(f)) => f.writes_nothing() && f.globals.is_empty(),
-        _ => false,
-    };
-    is_number && is_plain && gives
+    is_number && is_plain && function_only_gives(body, program, t)
 }
 
 /// Whether a statement writes nothing that such a call may look at.

@@ -7,10 +7,10 @@ use term::{Body, TermId};
 
 use super::walk::{State, Walker};
 use crate::context::Context;
-use crate::flow::effects::{call, Callees};
+use crate::flow::called::{call, Callees};
 use crate::flow::library::library_effect;
 use crate::flow::parts::base_symbol;
-use crate::{Program, Summary, Through, TroubleKind};
+use crate::{Summary, Through, TroubleKind};
 
 impl Walker<'_> {
     pub(super) fn call(&mut self, t: TermId, mut live: State) -> Option<State> {
@@ -110,15 +110,6 @@ fn waits(name: &str) -> bool {
     const WAIT: [&str; 10] =
         ["getchar", "fgetc", "getc", "scanf", "fscanf", "fread", "fgets", "system", "usleep", "fopen"];
     WAIT.contains(&name)
-}
-
-/// Whether a function may still have the pointer that is its `k`-th argument when it has returned.
-pub(super) fn may_keep(body: &Body, program: &Program, t: TermId, k: usize) -> bool {
-    if let Ok(known) = call(body, program, t) {
-        return known.through(k).kept;
-    }
-    let summary = Callees::called(program, body, t).filter(|s| is_known(s));
-    summary.is_none_or(|s| s.params.get(k).is_none_or(|p| p.kept))
 }
 
 /// Whether a function leads to nothing that is not known.

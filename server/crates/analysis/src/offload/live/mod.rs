@@ -26,6 +26,7 @@ use self::cells::Cells;
 use self::walk::{State, Walker};
 use crate::calls::inline::{expand_chosen, read};
 use crate::context::Context;
+use crate::flow::called::keeps;
 use crate::flow::effects::Effects;
 use crate::limits::offload_live::{MAX_ARRAYS, MAX_FIXED, MAX_RANK, STEPS};
 use crate::Program;
@@ -117,9 +118,7 @@ fn escapes(body: &Body, program: &Program, parents: &[Option<TermId>], s: Symbol
         let position = args.iter().skip(1).position(|&a| a == at);
         let gives_number =
             body.types.is_arithmetic(body.ty(call)) || *body.types.kind(body.ty(call)) == TypeKind::Void;
-        *body.op(call) == Op::Call
-            && gives_number
-            && position.is_some_and(|k| !calls::may_keep(body, program, call, k))
+        *body.op(call) == Op::Call && gives_number && position.is_some_and(|k| !keeps(body, program, call, k))
     };
     let mut used = body.walk(body.root).filter(|&t| body.as_symbol(t) == Some(s));
     used.any(|t| place_of(body, parents, t).is_err_and(|at| !is_given(at)))

@@ -7,7 +7,7 @@ use term::{BinOp, Body, BodyBuilder, Op, Origin, SymbolId, Term, TermId};
 
 use crate::calls::function::own_callee;
 use crate::calls::inline::expand_chosen;
-use crate::flow::effects::{call, Called};
+use crate::flow::called::{call, Called};
 use crate::flow::library::LibraryEffect;
 use crate::offload::touched::TouchedParts;
 use crate::{ObstacleKind, Program, TroubleKind};

@@ -15,6 +15,9 @@ use crate::device::host_expr::term_text;
 use crate::device::host_term::{Term, LONG_LONG};
 use crate::plan::{name_part, BufferPlan, Dim, EarlyApart, EndsPlan, Kernel, Plan};
 
+/// What the function's own variables are called, behind the plan's beginning: what was found so far.
+const FOUND: [&str; 4] = ["first", "last", "low", "high"];
+
 /// The largest value of a `long long`.
 const GREATEST: i128 = (1 << 63) - 1;
 
@@ -46,7 +49,7 @@ pub(super) fn function(plan: &Plan<'_>, kernel: &Kernel, array: SymbolId, search
     let exprs = Exprs { plan, kernel, dialect: Dialect::Device };
     let p = &plan.prefix;
     let own = |n: &str| Term::Name(format!("{p}{n}"));
-    let [first, last, low, high] = ["first", "last", "low", "high"].map(own);
+    let [first, last, low, high] = FOUND.map(own);
     let end = || own("end");
     let mut parameters = vec![Term::declared(&format!("{p}end"), "long long*", None)];
     parameters.push(Term::declared(&d.trips_name, LONG_LONG, None));
@@ -132,7 +135,8 @@ fn read_name(plan: &Plan<'_>, s: SymbolId) -> String {
     let of = |s: SymbolId| name_part(&plan.body.symbols[s].name);
     let mut name = of(s);
     // the function's own variables have the other names that begin so
-    let is_own = matches!(&*name, "first" | "last" | "low" | "high" | "end")
+    let is_own = FOUND.contains(&&*name)
+        || name == "end"
         || ["at_", "trips_", "lower", "step"].iter().any(|begin| name.starts_with(begin));
     if is_own {
         name.push_str("_read");
