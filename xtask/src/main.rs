@@ -23,6 +23,7 @@ mod rules;
 mod sample;
 mod scaffold;
 mod sh;
+mod suites;
 mod test;
 mod tools;
 

@@ -13,7 +13,7 @@ use anyhow::{ensure, Result};
 
 use crate::codegen::{self, Mode};
 use crate::tools::Missing;
-use crate::{sh, tools};
+use crate::{sh, suites, tools};
 
 /// What the tools and the build take on an empty machine, in bytes.
 const NEEDED: u64 = 9 << 30;
@@ -60,18 +60,18 @@ pub fn run() -> Result<()> {
     let skips = sh::root().join("test-output/skips.txt");
     fs::create_dir_all(sh::root().join("test-output"))?;
     fs::write(&skips, "")?;
-    println!("\n== cargo test (the editors are tests/editors.rs)");
-    let mut test = sh::cargo();
-    test.args(["test", "--workspace", "--no-fail-fast"])
-        .env("WARPWRIGHT_CI", "1")
-        .env("WARPWRIGHT_SKIPS", &skips);
+    println!("\n== tests (the editors are tests/editors.rs)");
+    let mut environment = tools::environment();
+    environment.push(("WARPWRIGHT_CI", "1".into()));
+    environment.push(("WARPWRIGHT_SKIPS", skips.clone().into()));
     if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
-        test.env("PROPTEST_RNG_SEED", "1");
+        environment.push(("PROPTEST_RNG_SEED", "1".into()));
     }
-    for (name, value) in tools::environment() {
-        test.env(name, value);
-    }
-    let result = sh::run(&mut test);
+    // both are run, whatever comes of the first
+    let documented = sh::step("tests in documentation", || {
+        sh::run(sh::cargo().args(["test", "--quiet", "--workspace", "--doc", "--no-fail-fast"]))
+    });
+    let result = documented.and(suites::run(&environment));
     let skipped = fs::read_to_string(&skips)?;
     if !skipped.is_empty() {
         println!("\n{}", skipped.trim_end());
