@@ -2,7 +2,7 @@
 //! compilers, servers), and `cargo test` runs one after the other.
 //!
 //! Cargo builds them and says where they are; each runs in its package's folder, as under `cargo test`, and what it printed is
-//! shown in one piece when it ends. Deliberately absent: documentation's tests, which only `cargo test --doc` can run.
+//! shown in one piece when it ends. Documentation's tests only `cargo test --doc` can run, which takes long where there is none.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -61,6 +61,54 @@ pub fn run(environment: &[(&str, std::ffi::OsString)]) -> Result<()> {
     })?;
     let outcomes = outcomes.into_inner().map_err(|_| anyhow::anyhow!("a runner of tests panicked"))?;
     conclude(outcomes)
+}
+
+/// Runs the tests in documentation, of the packages that have some.
+pub fn run_documented() -> Result<()> {
+    let mut test = sh::cargo();
+    test.args(["test", "--quiet", "--doc", "--no-fail-fast"]);
+    let mut any = false;
+    for package in std::fs::read_dir(sh::root().join("server/crates"))? {
+        let folder = package?.path();
+        if has_documented(&folder.join("src"))? {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            test.arg("-p").arg(format!("ww-{name}"));
+            any = true;
+        }
+    }
+    if any {
+        sh::run(&mut test)
+    } else {
+        Ok(())
+    }
+}
+
+/// Whether documentation below the folder has code that is compiled.
+fn has_documented(folder: &Path) -> Result<bool> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_source = path.extension().is_some_and(|e| e == "rs");
+        let found = match path.is_dir() {
+            true => has_documented(&path)?,
+            false => is_source && has_code(&std::fs::read_to_string(&path)?),
+        };
+        if found {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether documentation in the text has a block that rustdoc takes for Rust.
+fn has_code(text: &str) -> bool {
+    let fence = |line: &'_ str| -> Option<String> {
+        let line = line.trim_start();
+        let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
+        text.trim_start().strip_prefix("```").map(|language| language.trim().to_owned())
+    };
+    // every second one ends a block
+    let begins = text.lines().filter_map(fence).step_by(2);
+    begins.into_iter().any(|l| matches!(&*l, "" | "rust" | "compile_fail" | "should_panic" | "no_run"))
 }
 
 /// Every program that `cargo test` would run.

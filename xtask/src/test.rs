@@ -68,9 +68,7 @@ pub fn run() -> Result<()> {
         environment.push(("PROPTEST_RNG_SEED", "1".into()));
     }
     // both are run, whatever comes of the first
-    let documented = sh::step("tests in documentation", || {
-        sh::run(sh::cargo().args(["test", "--quiet", "--workspace", "--doc", "--no-fail-fast"]))
-    });
+    let documented = sh::step("tests in documentation", suites::run_documented);
     let result = documented.and(suites::run(&environment));
     let skipped = fs::read_to_string(&skips)?;
     if !skipped.is_empty() {

@@ -345,6 +345,8 @@ fn dependences(
     let mut replays = Replays::new(cx);
     let unique = unique(accesses, scalars);
     let mut seen: FxHashSet<(DependenceKind, SymbolId, TermId, TermId)> = FxHashSet::default();
+    // objects of which a dependence that depends on data was looked for in runs
+    let mut tried: FxHashSet<SymbolId> = FxHashSet::default();
     for (i, j) in pairs_in_order(&unique) {
         let (a, b) = (unique[i], unique[j]);
         let group = scalars.same_group(a, b);
@@ -378,16 +380,8 @@ fn dependences(
             }
             let outcome = test(detail);
             // Only where iterations do (or may) meet is a copy for each of them asked for.
-            if !matches!(outcome, Outcome::No) {
-                let privacy = || {
-                    let part = budget.part(PRIVACY_STEPS);
-                    let answer = privacy(cx, model, a.base, &part);
-                    let _ = budget.spend(part.taken());
-                    answer
-                };
-                if out.private.entry(a.base).or_insert_with(privacy).is_some() {
-                    continue;
-                }
+            if !matches!(outcome, Outcome::No) && out.is_private(cx, model, a.base, budget) {
+                continue;
             }
             match outcome {
                 Outcome::No => {}
@@ -404,20 +398,22 @@ fn dependences(
                         Err(unshown) => {
                             let (d, why) = *unshown;
                             list(&mut facts.obstacles, of_unshown(cx, model, source, &d, why));
-                            if facts.dependences.len() < MAX_LISTED {
-                                facts.dependences.push(d);
-                            } else {
-                                facts.more_dependences = true;
-                            }
+                            add(facts, d);
                         }
                     }
                 }
                 Outcome::Maybe(d, why) => {
+                    let new = !seen.contains(&(d.kind, d.object.symbol, d.source, d.sink));
+                    let guess = d.witness.is_some() && !found && new && tried.insert(d.object.symbol);
+                    let shown = guess.then(|| replays.shown(model, (*d).clone(), budget, || None));
+                    if let Some(Ok(shown)) = shown {
+                        seen.insert((shown.kind, shown.object.symbol, shown.source, shown.sink));
+                        facts.dependences.push(shown);
+                        continue;
+                    }
                     list(&mut facts.obstacles, carried_scalar(cx.body, source, why));
-                    if facts.dependences.len() >= MAX_LISTED {
-                        facts.more_dependences = true;
-                    } else if seen.insert((d.kind, d.object.symbol, d.source, d.sink)) {
-                        facts.dependences.push(*d);
+                    if seen.insert((d.kind, d.object.symbol, d.source, d.sink)) {
+                        add(facts, Dependence { witness: None, ..*d });
                     }
                 }
             }
@@ -477,6 +473,13 @@ fn pairs_in_order<'u>(unique: &'u [&AffineAccess]) -> Box<dyn Iterator<Item = (u
     Box::new((0..most).flat_map(of))
 }
 
+fn add(facts: &mut LoopFacts, d: Dependence) {
+    match facts.dependences.len() < MAX_LISTED {
+        true => facts.dependences.push(d),
+        false => facts.more_dependences = true,
+    }
+}
+
 fn list(obstacles: &mut Vec<Obstacle>, why: Obstacle) {
     if !obstacles.contains(&why) && obstacles.len() < MAX_LISTED {
         obstacles.push(why);
@@ -515,4 +518,17 @@ struct SharedCells {
     met: FxHashSet<usize>,
     /// Objects of which each iteration may have its own, as far as it was asked.
     private: FxHashMap<SymbolId, Option<Privacy>>,
+}
+
+impl SharedCells {
+    /// Whether each iteration may have its own of the object.
+    fn is_private(&mut self, cx: &Context<'_>, model: &Model<'_>, base: SymbolId, budget: &Budget) -> bool {
+        let privacy = || {
+            let part = budget.part(PRIVACY_STEPS);
+            let answer = privacy(cx, model, base, &part);
+            let _ = budget.spend(part.taken());
+            answer
+        };
+        self.private.entry(base).or_insert_with(privacy).is_some()
+    }
 }

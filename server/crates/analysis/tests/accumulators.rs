@@ -118,14 +118,14 @@ fn extremes_with_their_place() {
         "reduction ArgMin { last: false }(k)",
     );
     // The value kept is another one; the pair is looked at; the kinds differ; the comparison uses the old place.
-    check("for (int i = 0; i < n; i++) if (a[i] < s) { s = g[i]; k = i; } return k;", "unknown");
+    check("for (int i = 0; i < n; i++) if (a[i] < s) { s = g[i]; k = i; } return k;", "sequential");
     check(
         "for (int i = 0; i < n; i++) { if (a[i] < s) { s = a[i]; k = i; } b[i] = k; } return k;",
-        "unknown",
+        "sequential",
     );
-    check("for (int i = 0; i < n; i++) if (x[i] < s) { s = x[i]; k = i; } return k;", "unknown");
-    check("for (int i = 0; i < n; i++) if (a[i] < a[k] + i) k = i; return k;", "unknown");
-    check("for (int i = 0; i < n; i++) if (a[i] < s) { s = a[i]; k += i; } return k;", "unknown");
+    check("for (int i = 0; i < n; i++) if (x[i] < s) { s = x[i]; k = i; } return k;", "sequential");
+    check("for (int i = 0; i < n; i++) if (a[i] < a[k] + i) k = i; return k;", "sequential");
+    check("for (int i = 0; i < n; i++) if (a[i] < s) { s = a[i]; k += i; } return k;", "sequential");
     check("for (int i = 0; i < n; i++) { if (b[i] > b[k]) k = i; b[i] = 0; } return k;", "unknown");
 }
 
@@ -133,7 +133,7 @@ fn extremes_with_their_place() {
 fn last_values() {
     check("for (int i = 0; i < n; i++) { t = a[i]; b[i] = t * t; } return t;", "reduction Last(t)");
     check("for (int i = 0; i < n; i++) if (a[i] < 0) k = i; return k;", "reduction Last(k)");
-    check("for (int i = 0; i < n; i++) { if (a[i] < 0) k = i; b[i] = k; } return 0;", "unknown");
+    check("for (int i = 0; i < n; i++) { if (a[i] < 0) k = i; b[i] = k; } return 0;", "sequential");
     check(
         "for (int i = 0; i < n; i++) { if (a[i] < 0) k = i; else k = -i; b[i] = k; } return 0;",
         "independent private(k)",
@@ -169,7 +169,7 @@ fn work_arrays() {
     );
     check(
         "int v[4] = {0}; for (int i = 0; i < n; i++) { if (a[i]) v[0] = a[i]; b[i] = v[0]; } return 0;",
-        "unknown",
+        "sequential",
     );
     check(
         "int v[4] = {0}, *p = v; for (int i = 0; i < n; i++) { v[0] = a[i]; b[i] = v[0]; } return p[0];",
@@ -190,11 +190,11 @@ fn names_of_recurrences() {
     check("for (int i = 1; i < n; i++) b[i] = b[i - 1] / 2; return 0;", "sequential");
     check("for (int i = 0; i < n; i++) if (a[i] == m) { k = i; break; } return k;", "unknown search:");
     check("for (int i = 0; i < n; i++) { b[i] = 1; if (a[i] == m) break; } return k;", "unknown");
-    check("for (int i = 0; i < n; i++) if (a[i] > 0) b[k++] = a[i]; return k;", "unknown packing:b");
+    check("for (int i = 0; i < n; i++) if (a[i] > 0) b[k++] = a[i]; return k;", "sequential packing:b");
     check("for (int i = 0; i < n; i++) { b[i] = a[i] + t; t = a[i]; } return 0;", "sequential wrap-around:t");
     // elements change places, which packs nothing
     let swaps = "if (a[i] == 0) { int t = a[i]; a[i] = a[k]; a[k] = t; --k; }";
-    check(&format!("for (int i = 0; i < n; i++) {swaps} return k;"), "unknown");
+    check(&format!("for (int i = 0; i < n; i++) {swaps} return k;"), "sequential");
     // a call of which nothing is known stays in the way whatever is done about the sum
     check("for (int i = 0; i < n; i++) { s += a[i]; b[i] = s; unknown_to_us(b); } return s;", "unknown");
     check("for (int i = 0; i < n; i++) { b[i] = t; t = t / 2 + a[i]; } return 0;", "sequential");

@@ -188,7 +188,7 @@ fn scalars() {
         independent k+=2
     "#]]);
     check("void f(int n, int *restrict x, int *restrict y) { int k = 0; for (int i = 0; i < n; i++) if (y[i]) x[k++] = y[i]; }", expect![[r#"
-        unknown !CarriedScalar(k) !DataDependentCondition
+        sequential Flow k (<) [None] i0->i1 cell[] [n=2]
     "#]]);
 }
 
@@ -304,7 +304,7 @@ fn unknowns() {
         "#]],
     );
     check("void f(int n, int *restrict a, int *restrict c) { for (int i = 0; i < n; i++) if (c[i] > 0) a[i+1] = a[i]; }", expect![[r#"
-        unknown !DataDependentCondition
+        sequential Flow a (<) [Some(1)] i0->i1 cell[1] [n=2]
     "#]]);
 }
 

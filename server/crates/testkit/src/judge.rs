@@ -3,6 +3,7 @@
 //! A verdict "independent" or "reduction" is judged on every run whose values meet its run-time conditions; a witness is
 //! judged by a run with the witness's values. What cannot be arranged is counted, never taken for a success.
 
+mod arranged;
 mod asides;
 mod case;
 pub mod csharp;

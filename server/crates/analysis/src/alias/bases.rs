@@ -6,9 +6,9 @@
 
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
-use crate::alias::fresh::{is_allocation, is_fresh_value, is_null, uncast};
+use crate::alias::fresh::{is_allocation, is_fresh_value, is_null};
 use crate::flow::effects::Effects;
-use crate::flow::parts::base_symbol;
+use crate::flow::parts::{base_symbol, uncast};
 
 /// What is known of two variables through which memory is reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +28,8 @@ enum Reach {
     },
     /// It points to memory of its own.
     Fresh,
+    /// A member of a structure that points to memory of its own, of which nobody was told.
+    Owned,
     /// A `restrict` pointer that keeps its value.
     Restrict {
         param: bool,
@@ -47,6 +49,9 @@ fn reach(body: &Body, effects: &Effects<'_>, s: SymbolId) -> Reach {
         let is_named_here = own || symbol.storage.is_static_local();
         let hidden = is_named_here && !symbol.address_taken || own && effects.stays_home(s);
         return Reach::Named { own, hidden };
+    }
+    if effects.owns_memory(s) {
+        return Reach::Owned;
     }
     let steady = effects.is_single_valued(s);
     let is_param = matches!(symbol.storage, Storage::Param(_));
@@ -159,6 +164,7 @@ fn by_reach(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Ali
     }
     let (x, y) = (reach(body, effects, a), reach(body, effects, b));
     match (x, y) {
+        (Reach::Owned, _) | (_, Reach::Owned) => Distinct,
         (Reach::Named { .. }, Reach::Named { .. }) => Distinct,
         // What was handed in cannot point to it.
         (Reach::Named { own: true, .. }, Reach::Param | Reach::Restrict { param: true })

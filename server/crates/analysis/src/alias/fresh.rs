@@ -2,13 +2,7 @@
 
 use term::{Body, Op, TermId};
 
-/// The value before it is converted.
-pub(crate) fn uncast(body: &Body, mut e: TermId) -> TermId {
-    while let (Op::Cast, &[inner]) = (body.op(e), body.args(e)) {
-        e = inner;
-    }
-    e
-}
+use crate::flow::parts::uncast;
 
 /// Whether the expression gives memory fresh from an allocation function.
 pub(crate) fn is_fresh_value(body: &Body, e: TermId) -> bool {

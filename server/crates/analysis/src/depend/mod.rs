@@ -1,6 +1,7 @@
 //! Dependences between two accesses, exactly (F4.2): the two become constraints, and `solve` asks cheap tests first and integer
 //! sets where none of them can answer.
 
+mod follows;
 pub(crate) mod witness;
 
 use std::hash::BuildHasher as _;
@@ -9,6 +10,7 @@ use base::Budget;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
+use crate::depend::follows::{injections, involutions};
 use crate::depend::witness::{describe, witness};
 use crate::nest::{AffineAccess, Model};
 use crate::solve::{Conjunction, Question, Solver};
@@ -21,7 +23,8 @@ pub(crate) enum Outcome {
     No,
     /// With a witness, for a run to show.
     Yes(Box<Dependence>),
-    /// It may exist; why that is all we know.
+    /// It may exist; why that is all we know. Where only conditions on data decide whether a value is passed on, with a witness
+    /// that leaves those out: a run tells whether it is one.
     Maybe(Box<Dependence>, Obstacle),
 }
 
@@ -98,79 +101,6 @@ fn quick_no(root: Var, model: &Model<'_>, equal: &[(Poly, Poly)], solver: &Solve
         *count += u64::from(never);
         never
     })
-}
-
-/// What follows from the equalities by `(x ^ k) ^ k = x` for fixed k: `x ^ k = y` at the two ends gives `x = y ^ k`, and
-/// `x ^ k = y ^ k` gives `x = y`. Equal amounts added on both sides cancel first. With a guard that lets only one of a
-/// pair x, x ^ k through (`ixj > i`), the two together have no solution in different iterations: each pair has one
-/// owner. Precondition: k is the same at both ends, which being made of parameters alone says.
-fn involutions(model: &Model<'_>, equal: &[(Poly, Poly)]) -> Vec<(Poly, Poly)> {
-    if model.vars.images.is_empty() {
-        return Vec::new();
-    }
-    // `image + rest` with a fixed rest.
-    let split = |p: &Poly| {
-        let mut images = p.vars().filter(|v| model.vars.images.contains_key(v));
-        let v = images.next().filter(|&v| images.next().is_none() && p.coefficient(v) == 1)?;
-        let rest = p.sub(&Poly::var(v))?;
-        let fixed = rest.vars().all(|x| model.is_param(x));
-        fixed.then_some((v, rest))
-    };
-    let image_of = |x: &Poly, k: &Poly| {
-        model.vars.images.iter().find(|(_, (y, j))| y == x && j == k).map(|(v, _)| Poly::var(*v))
-    };
-    let mut out = Vec::new();
-    for (p, q) in equal {
-        let pair = match (split(p), split(q)) {
-            (Some((v, r)), Some((w, s))) => {
-                let ((x, k), (y, j)) = (&model.vars.images[&v], &model.vars.images[&w]);
-                (r == s && k == j).then(|| (x.clone(), y.clone()))
-            }
-            (Some((v, r)), None) => {
-                let (x, k) = &model.vars.images[&v];
-                q.sub(&r).and_then(|y| image_of(&y, k)).map(|y| (x.clone(), y))
-            }
-            (None, Some((w, s))) => {
-                let (y, k) = &model.vars.images[&w];
-                p.sub(&s).and_then(|x| image_of(&x, k)).map(|x| (x, y.clone()))
-            }
-            (None, None) => None,
-        };
-        out.extend(pair);
-    }
-    out
-}
-
-/// What follows from the equalities where no two elements of an array are equal, as the user promises: loads that give the same
-/// load the same element. Also the numbers of the promises. Equal amounts added on both sides cancel first.
-fn injections(model: &Model<'_>, equal: &[(Poly, Poly)]) -> (Vec<(Poly, Poly)>, Vec<usize>) {
-    let mut out: Vec<(Poly, Poly)> = Vec::new();
-    let mut promises = Vec::new();
-    if model.vars.loads.is_empty() {
-        return (out, promises);
-    }
-    // `load + rest` with a fixed rest
-    let split = |p: &Poly| {
-        let mut loads = p.vars().filter(|v| model.vars.loads.contains_key(v));
-        let v = loads.next().filter(|&v| loads.next().is_none() && p.coefficient(v) == 1)?;
-        let rest = p.sub(&Poly::var(v))?;
-        let fixed = rest.vars().all(|x| model.is_param(x));
-        fixed.then_some((v, rest))
-    };
-    let mut todo: Vec<(Poly, Poly)> = equal.to_vec();
-    while let Some((p, q)) = todo.pop() {
-        let (Some((v, r)), Some((w, s))) = (split(&p), split(&q)) else { continue };
-        let (a, b) = (&model.vars.loads[&v], &model.vars.loads[&w]);
-        let promise = model.promises.of(a.array).and_then(|p| p.injective);
-        let (Some(promise), true) = (promise, r == s && a.array == b.array) else { continue };
-        if a.subscripts.len() == b.subscripts.len() {
-            let pairs = a.subscripts.iter().cloned().zip(b.subscripts.iter().cloned());
-            todo.extend(pairs.clone());
-            out.extend(pairs);
-            promises.push(promise);
-        }
-    }
-    (out, promises)
 }
 
 /// Variables of a pair, numbered for the integer sets: parameters, then the counters of source and of sink; the rest
@@ -509,18 +439,12 @@ pub(crate) fn test(
         Ok(point) => point,
         Err(e) => return maybe(dependence, stopped(&e)),
     };
-    let (more, promises) = injections(model, &equal);
-    if !more.is_empty() {
-        let all: Vec<(Poly, Poly)> = equal.iter().cloned().chain(more).collect();
-        let apart = quick_no(root, model, &all, solver)
-            || pairs(model, source, sink, &all, &FxHashMap::default(), &[], true)
-                .is_some_and(|found| matches!(solver.any(&found.question, budget), Ok(None)));
-        if apart {
-            promises.into_iter().for_each(|p| model.promises.rest_on(p));
-            return Outcome::No;
-        }
+    if are_apart_as_promised(model, source, sink, &equal, solver, budget) {
+        return Outcome::No;
     }
-    if !exact {
+    let by_data = paths_exact && meet && depends_on_data(source) && depends_on_data(sink);
+    let is_guess = kind == DependenceKind::Flow && by_data;
+    if !exact && !is_guess {
         return maybe(dependence, None);
     }
     // what is not linear is not asked of the iterations: a run tells whether they are right
@@ -528,15 +452,59 @@ pub(crate) fn test(
     let chosen = point_to_show(model, [source, sink], &equal, (found, point), needs, solver, budget);
     let (found, point, fixed) = match chosen {
         Ok(Some(chosen)) => chosen,
+        Ok(None) if !exact => return maybe(dependence, None),
         Ok(None) => return maybe(dependence, Some(ObstacleKind::Unproved)),
         Err(e) => return maybe(dependence, stopped(&e)),
     };
     dependence.witness = witness(model, source, &found, &point, &fixed);
+    if !exact {
+        dependence.witness.iter_mut().for_each(|w| w.on_data = true);
+        if !(stays(root, source) && stays(root, sink)) {
+            describe(&found, &common, &point, false, &mut dependence, solver, budget);
+            dependence.witness = dependence.witness.filter(|_| dependence.distance.first() != Some(&None));
+        }
+        return maybe(dependence, None);
+    }
     if dependence.witness.is_none() {
         return maybe(dependence, Some(ObstacleKind::Unproved));
     }
     describe(&found, &common, &point, detail, &mut dependence, solver, budget);
     Outcome::Yes(Box::new(dependence))
+}
+
+/// Whether what the user promises of elements keeps the two apart.
+fn are_apart_as_promised(
+    model: &Model<'_>,
+    source: &AffineAccess,
+    sink: &AffineAccess,
+    equal: &[(Poly, Poly)],
+    solver: &Solver,
+    budget: &Budget,
+) -> bool {
+    let (more, promises) = injections(model, equal);
+    if more.is_empty() {
+        return false;
+    }
+    let all: Vec<(Poly, Poly)> = equal.iter().cloned().chain(more).collect();
+    let apart = quick_no(model.loops[0].var, model, &all, solver)
+        || pairs(model, source, sink, &all, &FxHashMap::default(), &[], true)
+            .is_some_and(|found| matches!(solver.any(&found.question, budget), Ok(None)));
+    if apart {
+        promises.into_iter().for_each(|p| model.promises.rest_on(p));
+    }
+    apart
+}
+
+/// Whether nothing but conditions on data decides if the access happens.
+fn depends_on_data(a: &AffineAccess) -> bool {
+    let why = a.why.as_ref().map(|o| &o.kind);
+    why.map_or(a.domain.exact, |k| *k == ObstacleKind::DataDependentCondition)
+}
+
+/// Whether the access is to the same cells in all iterations of the root. What meets in one iteration only (the row k of Floyd and
+/// Warshall's) may meet for values that the program never has.
+fn stays(root: Var, a: &AffineAccess) -> bool {
+    a.subs.iter().flat_map(|s| &s.value).all(|p| p.coefficient(root) == 0)
 }
 
 type Chosen = Option<(Pairs, poly::Point, FxHashMap<Var, i128>)>;

@@ -92,6 +92,7 @@ pub(crate) fn witness(
         source_iteration: value_at(iteration?, false)?,
         sink_iteration: value_at(iteration?, true)?,
         cell: cell.unwrap_or_default(),
+        on_data: false,
         entry: Vec::new(),
     })
 }

@@ -300,6 +300,8 @@ pub struct Witness {
     pub sink_iteration: i128,
     /// The shared cell's subscripts (empty for a scalar).
     pub cell: Vec<i128>,
+    /// Whether conditions on data decide that both accesses happen, whatever the values above.
+    pub on_data: bool,
     /// What a run of the function that showed it began with: what it read, and some that other runs did. Everything else
     /// may be anything.
     pub entry: Vec<Entry>,

@@ -17,6 +17,11 @@ pub struct Summary {
     pub returns: Roots,
     /// What keeps its calls from being seen through, at most one of a kind.
     pub troubles: BTreeMap<TroubleKind, Arc<str>>,
+    /// Whether it stores a pointer where anybody else may find it.
+    pub stores_pointers: bool,
+    /// Pointer members of the structure that it returns, or of what the returned pointer points to, which alone lead to memory that was
+    /// made, or are null.
+    pub owned_members: BTreeSet<Arc<str>>,
     /// Functions it calls, by name, the library's included.
     pub calls: BTreeSet<Arc<str>>,
     /// Whether it may call itself, directly or through others.
@@ -96,6 +101,26 @@ impl Summary {
             && self.globals.values().all(|g| !g.own.written && !g.through.written)
             && self.params.iter().all(|p| !p.written && !p.kept)
             && !self.returns.fresh
+    }
+}
+
+impl Summary {
+    /// Whether a call gives memory that it made, and that nothing else was given; nobody else was told of it either.
+    pub(crate) fn makes_memory(&self) -> bool {
+        let is_new = self.returns == Roots { fresh: true, ..Roots::default() };
+        // one that keeps something may give the same twice, and of one that stores anything somebody may know
+        let keeps_nothing = !self.writes_unknown
+            && !self.recursive
+            && self.globals.values().all(|g| !g.own.written && !g.through.written)
+            && self.params.iter().all(|p| !p.written && !p.kept);
+        let is_seen = self.troubles.keys().all(|k| matches!(k, TroubleKind::Ordered | TroubleKind::NoReturn));
+        is_new && keeps_nothing && is_seen
+    }
+    /// Whether all that it stores is known, and no pointer is among it.
+    pub(crate) fn stores_nothing(&self) -> bool {
+        use TroubleKind::{Global, Memory, NoReturn, Ordered, State};
+        let is_seen = |k: &TroubleKind| matches!(k, Ordered | State | NoReturn | Memory | Global);
+        !self.stores_pointers && self.troubles.keys().all(is_seen)
     }
 }
 

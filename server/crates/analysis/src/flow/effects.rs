@@ -3,15 +3,18 @@
 //! Only variables are counted here; memory behind pointers is the business of `nest`.
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use crate::flow::called::{call, keeps, Called, Callees};
 use crate::flow::library::only_computes;
+use crate::flow::owned::{owned_members, Makers};
 use crate::flow::parts::{owner, pointed_by, written_part};
-use crate::{ObstacleKind, Roots, Summary, TroubleKind};
+use crate::{ObstacleKind, Summary};
 
 /// Memoised write sets of one body.
 pub(crate) struct Effects<'a> {
@@ -37,6 +40,8 @@ pub(crate) struct Effects<'a> {
     abroad: OnceCell<FxHashSet<SymbolId>>,
     /// See [`Effects::tells_nobody`].
     told: OnceCell<FxHashSet<SymbolId>>,
+    /// See [`Effects::owns_memory`].
+    owned: RefCell<FxHashMap<SymbolId, BTreeSet<Arc<str>>>>,
     /// Labels and all terms around them.
     entered: OnceCell<FxHashSet<TermId>>,
     jumps: OnceCell<bool>,
@@ -99,7 +104,7 @@ impl<'a> Effects<'a> {
         let (parents, abroad, told) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
         let (entered, jumps) = (OnceCell::new(), OnceCell::new());
         let (gaps, locals) = (OnceCell::new(), OnceCell::new());
-        let telling = RefCell::default();
+        let (telling, owned) = (RefCell::default(), RefCell::default());
         Effects {
             body,
             program,
@@ -114,6 +119,7 @@ impl<'a> Effects<'a> {
             parents,
             abroad,
             told,
+            owned,
             entered,
             jumps,
             gaps,
@@ -218,15 +224,21 @@ impl<'a> Effects<'a> {
     /// Whether a call of one of the program's functions gives memory that the call made, and that nothing else was given; nobody else
     /// was told of it either.
     pub(crate) fn makes_memory(&self, call: TermId) -> bool {
-        let Some(s) = self.program.called(self.body, call) else { return false };
-        let is_new = s.returns == Roots { fresh: true, ..Roots::default() };
-        // one that keeps something may give the same twice, and of one that stores anything somebody may know
-        let keeps_nothing = !s.writes_unknown
-            && !s.recursive
-            && s.globals.values().all(|g| !g.own.written && !g.through.written)
-            && s.params.iter().all(|p| !p.written && !p.kept);
-        let is_seen = s.troubles.keys().all(|k| matches!(k, TroubleKind::Ordered | TroubleKind::NoReturn));
-        is_new && keeps_nothing && is_seen
+        self.program.called(self.body, call).is_some_and(Summary::makes_memory)
+    }
+
+    /// Whether the pointer is a member of a local structure that alone leads to its memory.
+    pub(crate) fn owns_memory(&self, path: SymbolId) -> bool {
+        let body = self.body;
+        let place = body.path_term(path).map(|t| (body.op(t), body.args(t)));
+        let Some((Op::Member { field, .. }, &[mut of])) = place else { return false };
+        if let (Op::Deref, &[pointer]) = (body.op(of), body.args(of)) {
+            of = pointer;
+        }
+        let Some(s) = body.as_symbol(of).filter(|s| !self.in_gaps.contains(s)) else { return false };
+        let mut known = self.owned.borrow_mut();
+        let parents = self.parents.get_or_init(|| body.parents());
+        known.entry(s).or_insert_with(|| owned_members(body, parents, self, s)).contains(field)
     }
 
     /// Whether nobody but the local pointer knows of the memory that it is given: its value, and every pointer that is made of it or of
@@ -426,6 +438,18 @@ impl<'a> Effects<'a> {
             Storage::Local => n == 1,
             _ => false,
         }
+    }
+}
+
+impl Makers for Effects<'_> {
+    fn makes_memory(&self, call: TermId) -> bool {
+        Effects::makes_memory(self, call)
+    }
+    fn stores_nothing(&self, call: TermId) -> bool {
+        self.program.called(self.body, call).is_some_and(Summary::stores_nothing)
+    }
+    fn owned_members(&self, call: TermId) -> Option<BTreeSet<Arc<str>>> {
+        self.program.called(self.body, call).map(|s| s.owned_members.clone())
     }
 }
 

@@ -5,5 +5,6 @@ pub(crate) mod counted_loop;
 pub(crate) mod effects;
 pub(crate) mod library;
 pub(crate) mod liveness;
+pub(crate) mod owned;
 pub(crate) mod parts;
 pub(crate) mod terms;

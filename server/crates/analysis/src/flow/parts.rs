@@ -83,6 +83,32 @@ pub(crate) fn holds_array(body: &Body, ty: TypeId) -> bool {
     false
 }
 
+/// The value before it is converted.
+pub(crate) fn uncast(body: &Body, mut e: TermId) -> TermId {
+    while let (Op::Cast, &[inner]) = (body.op(e), body.args(e)) {
+        e = inner;
+    }
+    e
+}
+
+/// Whether somewhere in a value of this type may stand a pointer.
+pub(crate) fn holds_pointer(body: &Body, ty: TypeId) -> bool {
+    let mut stack = vec![(ty, 0)];
+    while let Some((ty, depth)) = stack.pop() {
+        match body.types.kind(ty) {
+            TypeKind::Void => {}
+            TypeKind::Array { of, .. } => stack.push((*of, depth)),
+            TypeKind::Record(r) if depth < 20 => match &body.types.record(*r).fields {
+                Some(fields) => stack.extend(fields.iter().map(|f| (f.ty, depth + 1))),
+                None => return true,
+            },
+            _ if body.types.is_arithmetic(ty) => {}
+            _ => return true,
+        }
+    }
+    false
+}
+
 /// The ways to the members of a structure that are no structures themselves, by their names; `None` where there are too
 /// many, or some without a name. A union is one.
 pub(crate) fn leaves(body: &Body, ty: TypeId) -> Option<Vec<Vec<Arc<str>>>> {

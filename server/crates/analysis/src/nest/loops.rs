@@ -402,6 +402,10 @@ impl Builder<'_> {
         if let Some(b) = bound.filter(|&b| self.body.walk(b).any(loads) && is_fixed(b)) {
             self.visit(b);
         }
+        // so is what a condition reads when it is evaluated for the first time
+        if let Some(c) = parts.condition.filter(|_| control.is_none() && parts.tests_first) {
+            self.visit(c);
+        }
         self.loops.push(ModelLoop {
             term: t,
             var,

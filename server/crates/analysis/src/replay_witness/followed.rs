@@ -42,6 +42,7 @@ pub fn follow(body: &Body, program: &Program, args: &[Argument]) -> Option<(Foll
             source_iteration: 0,
             sink_iteration: 0,
             cell: Vec::new(),
+            on_data: false,
             entry: Vec::new(),
         },
         places: &Default::default(),

@@ -281,6 +281,7 @@ fn said(goal: &Goal<'_>, m: &Meeting) -> Witness {
         sink_iteration: m.sink_iteration,
         // Which cell it is, is for the model to say.
         cell: Vec::new(),
+        on_data: w.on_data,
         entry: Vec::new(),
     }
 }

@@ -76,7 +76,7 @@ fn loops_that_look_for_something_or_go_through_text() {
     silent("    int k = 0;\n    for (int i = 0; i < n; i++)\n        if (s[i] != ' ')\n            s[k++] = s[i];");
     told(
         "    int k = 0;\n    for (int i = 0; i < n; i++)\n        if (a[i] > 0)\n            b[k++] = a[i];",
-        "unknown-loop",
+        "carried-dependence",
     );
     told("    for (int i = 1; i < n; i++)\n        p[i] = p[i - 1] + q[i];", "carried-dependence");
 }

@@ -214,7 +214,7 @@ fn cell(view: &FunctionView, d: &Dependence, w: &Witness) -> String {
     text
 }
 
-/// `, for n=2`
+/// `, for n=2 and some data`
 fn example(view: &FunctionView, w: &Witness) -> String {
     let name = |p: &Param| match p {
         Param::Symbol(symbol) => view.symbol(*symbol).to_owned(),
@@ -228,9 +228,11 @@ fn example(view: &FunctionView, w: &Witness) -> String {
         false => format!("{}={v}", name(p)),
     };
     let values: Vec<String> = w.params.iter().map(value).collect();
-    match values.is_empty() {
-        true => String::new(),
-        false => format!(", for {}", values.join(", ")),
+    match (values.is_empty(), w.on_data) {
+        (true, false) => String::new(),
+        (true, true) => ", for some data".to_owned(),
+        (false, false) => format!(", for {}", values.join(", ")),
+        (false, true) => format!(", for {} and some data", values.join(", ")),
     }
 }
 

@@ -12,7 +12,10 @@ pub(crate) fn recurrences(view: &FunctionView, id: LoopId) -> String {
         view.of(id).dependences.iter().filter(|d| d.kind == analysis::DependenceKind::Flow).collect();
     // what one scan computes frees no loop that carries more
     let computed = |d: &analysis::Dependence| {
-        all.iter().any(|r| r.object.as_ref().is_none_or(|o| o.symbol == d.object.symbol))
+        all.iter().any(|r| {
+            let counts = matches!(r.kind, RecurrenceKind::Packing { counter } if counter == d.object.symbol);
+            counts || r.object.as_ref().is_none_or(|o| o.symbol == d.object.symbol)
+        })
     };
     let mut others: Vec<String> =
         carried.iter().filter(|d| !computed(d)).map(|d| format!("`{}`", view.dependent(d))).collect();

@@ -470,6 +470,9 @@ impl<'a> Case<'a> {
                 Param::Row(_) | Param::End { .. } => return not(stats, "a row's subscript"),
             }
         }
+        self.given_sizes(&w.entry, &mut sizes);
+        let size = |v: &Option<i128>| v.map_or(0, |v| v.unsigned_abs() as usize);
+        largest = largest.max(sizes.iter().map(size).max().unwrap_or(0));
         if largest > 2000 {
             return not(stats, "large values");
         }
@@ -477,6 +480,9 @@ impl<'a> Case<'a> {
             Ok(c) => c,
             Err(why) => return not(stats, &why),
         };
+        if let Err(why) = self.arrange(&w.entry, &mut call) {
+            return not(stats, why);
+        }
         let mut values = self.values(&call, id, &outer);
         for (s, v) in &w.params {
             if let Param::Symbol(s) = s {

@@ -1,0 +1,77 @@
+//! What follows from two subscripts being equal.
+
+use crate::algebra::poly::Poly;
+use crate::nest::Model;
+
+/// What follows from the equalities by `(x ^ k) ^ k = x` for fixed k: `x ^ k = y` at the two ends gives `x = y ^ k`, and
+/// `x ^ k = y ^ k` gives `x = y`. Equal amounts added on both sides cancel first. With a guard that lets only one of a
+/// pair x, x ^ k through (`ixj > i`), the two together have no solution in different iterations: each pair has one
+/// owner. Precondition: k is the same at both ends, which being made of parameters alone says.
+pub(super) fn involutions(model: &Model<'_>, equal: &[(Poly, Poly)]) -> Vec<(Poly, Poly)> {
+    if model.vars.images.is_empty() {
+        return Vec::new();
+    }
+    // `image + rest` with a fixed rest.
+    let split = |p: &Poly| {
+        let mut images = p.vars().filter(|v| model.vars.images.contains_key(v));
+        let v = images.next().filter(|&v| images.next().is_none() && p.coefficient(v) == 1)?;
+        let rest = p.sub(&Poly::var(v))?;
+        let fixed = rest.vars().all(|x| model.is_param(x));
+        fixed.then_some((v, rest))
+    };
+    let image_of = |x: &Poly, k: &Poly| {
+        model.vars.images.iter().find(|(_, (y, j))| y == x && j == k).map(|(v, _)| Poly::var(*v))
+    };
+    let mut out = Vec::new();
+    for (p, q) in equal {
+        let pair = match (split(p), split(q)) {
+            (Some((v, r)), Some((w, s))) => {
+                let ((x, k), (y, j)) = (&model.vars.images[&v], &model.vars.images[&w]);
+                (r == s && k == j).then(|| (x.clone(), y.clone()))
+            }
+            (Some((v, r)), None) => {
+                let (x, k) = &model.vars.images[&v];
+                q.sub(&r).and_then(|y| image_of(&y, k)).map(|y| (x.clone(), y))
+            }
+            (None, Some((w, s))) => {
+                let (y, k) = &model.vars.images[&w];
+                p.sub(&s).and_then(|x| image_of(&x, k)).map(|x| (x, y.clone()))
+            }
+            (None, None) => None,
+        };
+        out.extend(pair);
+    }
+    out
+}
+
+/// What follows from the equalities where no two elements of an array are equal, as the user promises: loads that give the same
+/// load the same element. Also the numbers of the promises. Equal amounts added on both sides cancel first.
+pub(super) fn injections(model: &Model<'_>, equal: &[(Poly, Poly)]) -> (Vec<(Poly, Poly)>, Vec<usize>) {
+    let mut out: Vec<(Poly, Poly)> = Vec::new();
+    let mut promises = Vec::new();
+    if model.vars.loads.is_empty() {
+        return (out, promises);
+    }
+    // `load + rest` with a fixed rest
+    let split = |p: &Poly| {
+        let mut loads = p.vars().filter(|v| model.vars.loads.contains_key(v));
+        let v = loads.next().filter(|&v| loads.next().is_none() && p.coefficient(v) == 1)?;
+        let rest = p.sub(&Poly::var(v))?;
+        let fixed = rest.vars().all(|x| model.is_param(x));
+        fixed.then_some((v, rest))
+    };
+    let mut todo: Vec<(Poly, Poly)> = equal.to_vec();
+    while let Some((p, q)) = todo.pop() {
+        let (Some((v, r)), Some((w, s))) = (split(&p), split(&q)) else { continue };
+        let (a, b) = (&model.vars.loads[&v], &model.vars.loads[&w]);
+        let promise = model.promises.of(a.array).and_then(|p| p.injective);
+        let (Some(promise), true) = (promise, r == s && a.array == b.array) else { continue };
+        if a.subscripts.len() == b.subscripts.len() {
+            let pairs = a.subscripts.iter().cloned().zip(b.subscripts.iter().cloned());
+            todo.extend(pairs.clone());
+            out.extend(pairs);
+            promises.push(promise);
+        }
+    }
+    (out, promises)
+}

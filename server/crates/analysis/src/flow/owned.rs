@@ -1,0 +1,293 @@
+//! Pointer members of one structure that lead to memory which only they lead to: `image m = make_image(w, h);`, then `m.data`.
+//!
+//! Each value such a member ever has is null or what an allocation function returned to it alone (C11 7.22.3p1), here or in the
+//! function that made the structure, and nobody else is told of it. Nor is anybody told of the structure, who might then set it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use term::{Body, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
+
+use crate::flow::library::{library_effect, LibraryResult};
+use crate::flow::parts::{holds_pointer, uncast};
+
+/// What is asked of calls.
+pub(crate) trait Makers {
+    /// Whether the call gives memory that it made and that nothing else was given.
+    fn makes_memory(&self, call: TermId) -> bool;
+    /// Whether a call of one of the program's functions stores no pointer.
+    fn stores_nothing(&self, call: TermId) -> bool;
+    /// The members of what it returns that own their memory.
+    fn owned_members(&self, call: TermId) -> Option<BTreeSet<Arc<str>>>;
+}
+
+/// The pointer members of a local structure, or of what a local pointer points to, that own what they lead to.
+pub(crate) fn owned_members(
+    body: &Body,
+    parents: &[Option<TermId>],
+    makers: &dyn Makers,
+    s: SymbolId,
+) -> BTreeSet<Arc<str>> {
+    let symbol = &body.symbols[s];
+    let of = body.types.element(symbol.ty);
+    let is_pointer = of.is_some();
+    let TypeKind::Record(r) = body.types.kind(of.unwrap_or(symbol.ty)) else { return BTreeSet::new() };
+    // members of a union are one another
+    let Some(fields) = body.types.record(*r).fields.as_ref().filter(|_| !body.types.record(*r).is_union)
+    else {
+        return BTreeSet::new();
+    };
+    if symbol.storage != Storage::Local || symbol.address_taken {
+        return BTreeSet::new();
+    }
+    // what was given no value leads nowhere
+    let pointers = fields.iter().filter(|f| matches!(body.types.kind(f.ty), TypeKind::Pointer { .. }));
+    let members = pointers.map(|f| (f.name.clone(), true)).collect();
+    let mut look = Look { body, parents, makers, is_pointer, members, made: None };
+    for t in body.walk(body.root) {
+        let is_known = match body.op(t) {
+            Op::Declare(d) if *d == s => body.args(t).first().is_none_or(|&v| look.made_by(v)),
+            Op::Sym(x) if *x == s => look.occurrence(t),
+            _ => true,
+        };
+        if !is_known {
+            return BTreeSet::new();
+        }
+    }
+    let Look { members, made, .. } = look;
+    let came_so = |name: &Arc<str>| made.as_ref().is_none_or(|m| m.contains(name));
+    members.into_iter().filter(|(name, owns)| *owns && came_so(name)).map(|m| m.0).collect()
+}
+
+struct Look<'a> {
+    body: &'a Body,
+    parents: &'a [Option<TermId>],
+    makers: &'a dyn Makers,
+    is_pointer: bool,
+    /// Members that are pointers, and whether they own what they lead to as far as was seen.
+    members: BTreeMap<Arc<str>, bool>,
+    /// The members that do so in every structure that a call gave.
+    made: Option<BTreeSet<Arc<str>>>,
+}
+
+impl Look<'_> {
+    fn parent(&self, t: TermId) -> Option<TermId> {
+        self.parents.get(t.0 as usize).copied().flatten()
+    }
+
+    fn is_null(&self, v: TermId) -> bool {
+        self.body.as_int(uncast(self.body, v)) == Some(0)
+    }
+
+    fn is_new(&self, v: TermId) -> bool {
+        let v = uncast(self.body, v);
+        *self.body.op(v) == Op::Call && (is_allocation(self.body, v) || self.makers.makes_memory(v))
+    }
+
+    /// Whether the structure's value is a new one.
+    fn made_by(&mut self, v: TermId) -> bool {
+        let body = self.body;
+        let v = uncast(body, v);
+        if self.is_pointer && self.is_null(v) {
+            return true;
+        }
+        match body.op(v) {
+            // what stands in it has no value yet, or is null
+            Op::Call if self.is_pointer && is_allocation(body, v) => return true,
+            Op::Call if self.is_pointer && !self.makers.makes_memory(v) => return false,
+            Op::Call => {}
+            Op::InitList => {
+                return !self.is_pointer
+                    && body
+                        .walk(v)
+                        .skip(1)
+                        .all(|x| matches!(body.op(x), Op::Int(0) | Op::Cast | Op::InitList))
+            }
+            _ => return false,
+        }
+        let Some(of) = self.makers.owned_members(v) else { return false };
+        self.made = Some(match self.made.take() {
+            None => of,
+            Some(before) => before.intersection(&of).cloned().collect(),
+        });
+        true
+    }
+
+    /// Whether nobody learns of the structure where it is named.
+    fn occurrence(&mut self, t: TermId) -> bool {
+        let body = self.body;
+        let Some(mut p) = self.parent(t) else { return false };
+        let mut at = t;
+        if self.is_pointer && *body.op(p) == Op::Deref {
+            let Some(q) = self.parent(p) else { return false };
+            (at, p) = (p, q);
+        }
+        let is_first = body.args(p).first() == Some(&at);
+        let is_whole = at == t;
+        match body.op(p) {
+            Op::Member { field, arrow } if *arrow == (self.is_pointer && is_whole) => {
+                self.member(p, field.clone());
+                true
+            }
+            Op::SizeOf | Op::Return => true,
+            Op::Assign if is_first && is_whole => {
+                let is_statement = self.parent(p).is_some_and(|q| self.is_dropped_by(q));
+                is_statement && body.args(p).get(1).is_some_and(|&v| self.made_by(v))
+            }
+            _ => is_whole && self.is_quiet(t),
+        }
+    }
+
+    /// Notes what is done with a member.
+    fn member(&mut self, m: TermId, name: Arc<str>) {
+        let body = self.body;
+        if body.types.element(body.ty(m)).is_none()
+            || matches!(body.types.kind(body.ty(m)), TypeKind::Array { .. })
+        {
+            // a number, or a part of the structure: `&s.part` leads to no other part of it (C11 6.5.6p8)
+            return;
+        }
+        let Some(p) = self.parent(m) else { return };
+        let owns = match body.op(p) {
+            Op::Assign if body.args(p).first() == Some(&m) => {
+                let is_used_up = self.parent(p).is_some_and(|q| self.is_dropped_by(q)) || self.is_quiet(p);
+                is_used_up && body.args(p).get(1).is_some_and(|&v| self.is_null(v) || self.is_new(v))
+            }
+            _ => self.is_quiet(m),
+        };
+        if let Some(so_far) = self.members.get_mut(&name) {
+            *so_far &= owns;
+        }
+    }
+
+    fn is_dropped_by(&self, p: TermId) -> bool {
+        *self.body.op(p) == Op::List
+    }
+
+    /// Whether the pointer, or the structure, goes nowhere from there: it names a place, is compared, or is given to what stores no
+    /// pointers.
+    fn is_quiet(&self, t: TermId) -> bool {
+        let body = self.body;
+        let mut at = t;
+        for _ in 0..100 {
+            let Some(p) = self.parent(at) else { return false };
+            let is_first = body.args(p).first() == Some(&at);
+            match body.op(p) {
+                Op::SizeOf => return true,
+                Op::Index | Op::Deref | Op::Member { .. } => return true,
+                Op::Binary(op) if op.is_comparison() || op.is_logical() => return true,
+                Op::Unary(UnOp::Not) => return true,
+                Op::If | Op::While | Op::Select => return is_first,
+                Op::Return => return true,
+                Op::Cast if matches!(body.types.kind(body.ty(p)), TypeKind::Void) => return true,
+                Op::Cast if body.types.element(body.ty(p)).is_some() => at = p,
+                Op::Binary(_) if body.types.element(body.ty(p)).is_some() => at = p,
+                Op::Call => return self.is_kept_by_nobody(p, at),
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    fn is_kept_by_nobody(&self, call: TermId, argument: TermId) -> bool {
+        let body = self.body;
+        let Some(k) = body.args(call).iter().skip(1).position(|&a| a == argument) else { return false };
+        let Some(f) = body.callee(call) else { return false };
+        let ty = body.ty(call);
+        let gives_number = body.types.is_arithmetic(ty) || matches!(body.types.kind(ty), TypeKind::Void);
+        let is_dropped = gives_number || self.parent(call).is_some_and(|q| self.is_dropped_by(q));
+        if !body.library.contains(&f) {
+            return is_dropped && self.makers.stores_nothing(call);
+        }
+        // a copy of a structure is one of its pointers, too
+        let holds_pointers = |a: TermId| {
+            let of = body.types.element(body.ty(uncast(body, a)));
+            of.is_none_or(|e| matches!(body.types.kind(e), TypeKind::Void) || holds_pointer(body, e))
+        };
+        let name = &*body.symbols[f].name;
+        let Some(effect) = library_effect(name) else { return false };
+        let is_plain = name == "free" || !holds_pointers(argument);
+        is_plain && !effect.through(k).kept && (is_dropped || effect.returns == LibraryResult::Number)
+    }
+}
+
+fn is_allocation(body: &Body, call: TermId) -> bool {
+    let name = body.callee(call).filter(|f| body.library.contains(f)).map(|f| &*body.symbols[f].name);
+    matches!(name, Some("malloc" | "calloc" | "aligned_alloc"))
+}
+
+/// The members of what a function returns that own their memory, whichever way it returns.
+pub(crate) fn returned_members(body: &Body, makers: &dyn Makers) -> BTreeSet<Arc<str>> {
+    let is_structure = |t: TermId| {
+        let of = body.types.element(body.ty(t)).unwrap_or(body.ty(t));
+        matches!(body.types.kind(of), TypeKind::Record(_))
+    };
+    let returned = body.walk(body.root).filter(|&t| *body.op(t) == Op::Return);
+    let values = returned.filter_map(|t| body.args(t).first().map(|&v| uncast(body, v)));
+    let values: Vec<TermId> = values.filter(|&v| *body.op(v) != Op::Int(0)).collect();
+    if values.is_empty() || !values.iter().all(|&v| is_structure(v)) {
+        return BTreeSet::new();
+    }
+    let parents = body.parents();
+    let mut all: Option<BTreeSet<Arc<str>>> = None;
+    for v in values {
+        let of = match body.op(v) {
+            Op::Sym(s) => owned_members(body, &parents, makers, *s),
+            Op::Call => makers.owned_members(v).unwrap_or_default(),
+            _ => BTreeSet::new(),
+        };
+        all = Some(match all {
+            None => of,
+            Some(before) => before.intersection(&of).cloned().collect(),
+        });
+    }
+    all.unwrap_or_default()
+}
+
+/// Whether a function stores pointers, or structures with pointers, where its caller or anybody else may find them: anywhere but in
+/// variables of its own that nobody else reaches.
+pub(crate) fn stores_pointers(body: &Body, makers: &dyn Makers) -> bool {
+    let holds = |t: TermId| holds_pointer(body, body.ty(t));
+    let is_own = |mut place: TermId| loop {
+        match (body.op(place), body.args(place)) {
+            (Op::Sym(s), _) => {
+                let v = &body.symbols[*s];
+                break matches!(v.storage, Storage::Local | Storage::Param(_)) && !v.address_taken;
+            }
+            (Op::Member { arrow: false, .. }, &[of]) => place = of,
+            (Op::Index, &[of, _]) if matches!(body.types.kind(body.ty(of)), TypeKind::Array { .. }) => {
+                place = of
+            }
+            _ => break false,
+        }
+    };
+    body.walk(body.root).any(|t| match (body.op(t), body.args(t)) {
+        (Op::Assign | Op::Compound(_) | Op::Step { .. }, &[place, ..]) => holds(place) && !is_own(place),
+        (Op::Declare(s), &[_]) => {
+            let v = &body.symbols[*s];
+            holds_pointer(body, v.ty) && (v.address_taken || v.storage != Storage::Local)
+        }
+        (Op::Cast, &[x]) => {
+            let from = body.types.element(body.ty(x)).is_some();
+            from && body.types.is_arithmetic(body.ty(t))
+        }
+        (Op::Call, args) => match body.callee(t) {
+            Some(f) if body.library.contains(&f) => {
+                let name = &*body.symbols[f].name;
+                let moves = matches!(name, "memcpy" | "memmove" | "realloc");
+                let of_numbers = |a: &TermId| {
+                    let of = body.types.element(body.ty(uncast(body, *a)));
+                    of.is_none_or(|e| {
+                        !matches!(body.types.kind(e), TypeKind::Void) && !holds_pointer(body, e)
+                    })
+                };
+                library_effect(name).is_none_or(|e| e.keeps != 0)
+                    || moves && !args.iter().skip(1).all(of_numbers)
+            }
+            Some(_) => !makers.stores_nothing(t),
+            None => true,
+        },
+        (Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Var(_) | Op::Name(_) | Op::Cons, _) => true,
+        _ => false,
+    })
+}
