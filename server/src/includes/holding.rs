@@ -118,7 +118,49 @@ fn steps(a: &Path, b: &Path) -> usize {
     a.components().count() + b.components().count() - 2 * common
 }
 
-/// A template as a header, line by line: nothing that a build may configure is.
+/// What `<math.h>` declares (C11 7.12): programs that are older than it ask whether it is there.
+const MATH: [&str; 37] = [
+    "acosh",
+    "asinh",
+    "atanh",
+    "cbrt",
+    "copysign",
+    "erf",
+    "erfc",
+    "exp2",
+    "expm1",
+    "fdim",
+    "fma",
+    "fmax",
+    "fmin",
+    "frexp",
+    "hypot",
+    "ilogb",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "isnormal",
+    "ldexp",
+    "lgamma",
+    "llrint",
+    "log1p",
+    "log2",
+    "logb",
+    "lrint",
+    "lround",
+    "nearbyint",
+    "nextafter",
+    "remainder",
+    "rint",
+    "round",
+    "scalbn",
+    "signbit",
+    "tgamma",
+    "trunc",
+];
+
+/// A template as a header, line by line: nothing that a build may configure is, but for what every C library has. `#undef` is where
+/// `configure` writes a definition or nothing, so what is defined elsewhere stays.
 pub fn of_template(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -126,6 +168,12 @@ pub fn of_template(text: &str) -> String {
         let mut words = directive.split_whitespace();
         match (words.next(), words.next()) {
             (Some("cmakedefine01"), Some(name)) => out.push_str(&format!("#define {name} 0")),
+            (Some("undef"), Some(name)) => {
+                let asked = name.strip_prefix("HAVE_DECL_").unwrap_or_default().to_ascii_lowercase();
+                if MATH.contains(&&*asked) {
+                    out.push_str(&format!("#define {name} 1"));
+                }
+            }
             (Some("cmakedefine" | "mesondefine"), _) => {}
             _ => {
                 out.push_str(line);
@@ -188,9 +236,9 @@ mod tests {
 
     #[test]
     fn of_a_template_nothing_is_configured() {
-        let text = "#ifndef A\n#cmakedefine B @B@\n  # cmakedefine01 C\n#undef D\n#mesondefine E\ntypedef int t;\n#endif";
+        let text = "#ifndef A\n#cmakedefine B @B@\n  # cmakedefine01 C\n#undef D\n#mesondefine E\n#undef HAVE_DECL_HYPOT\n#undef HAVE_DECL_GETC\ntypedef int t;\n#endif";
         let read = of_template(text);
-        assert_eq!(read, "#ifndef A\n\n#define C 0\n#undef D\n\ntypedef int t;\n#endif");
+        assert_eq!(read, "#ifndef A\n\n#define C 0\n\n\n#define HAVE_DECL_HYPOT 1\n\ntypedef int t;\n#endif");
     }
 
     #[test]

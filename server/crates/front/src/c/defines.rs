@@ -59,6 +59,52 @@ pub(crate) fn may_declare(text: &str, lexed: &Lexed, name: &str) -> bool {
     })
 }
 
+/// The macro of the nearest `#ifdef` around a text's definition of a function of this name.
+pub(crate) fn defined_under(text: &str, lexed: &Lexed, name: &str) -> Option<Arc<str>> {
+    let word = |t: &Token| text.get(t.span().range()).unwrap_or("");
+    // of each condition around, the macro that has to be defined
+    let mut around: Vec<Option<Arc<str>>> = Vec::new();
+    let tokens = &lexed.tokens;
+    for (k, t) in tokens.iter().enumerate() {
+        if t.kind != Kind::Directive {
+            if t.kind == Kind::Ident && word(t) == name && has_body(text, &tokens[k + 1..]) {
+                return around.iter().rev().find_map(Clone::clone);
+            }
+            continue;
+        }
+        match pp::line(word(t)) {
+            Line::Ifdef(macro_, is_defined) => around.push(Some(macro_).filter(|_| is_defined)),
+            Line::If(_) => around.push(None),
+            Line::Elif(_) | Line::Elifdef(..) | Line::Else => {
+                if let Some(last) = around.last_mut() {
+                    *last = None;
+                }
+            }
+            Line::Endif => {
+                around.pop();
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether parameters follow, and then a body.
+fn has_body(text: &str, after: &[Token]) -> bool {
+    let word = |t: &Token| text.get(t.span().range()).unwrap_or("");
+    let mut depth = 0usize;
+    for (k, t) in after.iter().enumerate() {
+        match word(t) {
+            "(" => depth += 1,
+            ")" if depth == 1 => return after.get(k + 1).is_some_and(|next| word(next) == "{"),
+            ")" => depth = depth.saturating_sub(1),
+            _ if depth == 0 => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
 /// Words behind which a name is used.
 const USES: [&str; 9] = ["return", "else", "case", "goto", "sizeof", "do", "new", "delete", "throw"];
 /// Words before a type, which are none: what stands behind them alone is a type that is used.
@@ -94,6 +140,29 @@ fn is_behind_type(text: &str, before: &[Token], name: &Token) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_definition_is_told_with_the_macro_that_it_takes() {
+        let text = "#ifndef H
+#define H
+double get(const double *v, int i);
+#ifdef FAST
+static inline double get(const double *v, int (i)) { return v[i]; }
+#else
+double set(double *v) { return get(v, 0); }
+#if 1
+#ifdef DEEP
+int deep(void) { return 1; }
+#endif
+#endif
+#endif
+#endif";
+        let lexed = lex::lex(text);
+        let under = |name: &str| defined_under(text, &lexed, name);
+        assert_eq!(under("get").as_deref(), Some("FAST"));
+        assert_eq!(under("deep").as_deref(), Some("DEEP"));
+        assert_eq!((under("set"), under("v"), under("other")), (None, None, None));
+    }
 
     #[test]
     fn definitions_are_among_the_names_and_calls_are_not() {

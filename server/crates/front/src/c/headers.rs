@@ -134,6 +134,14 @@ impl Header {
     pub fn may_declare(&self, name: &str) -> bool {
         crate::c::defines::may_declare(&self.text, &self.read().lexed, name)
     }
+    /// The macro that has to be defined for its definition of a function of this name to count.
+    pub fn defined_under(&self, name: &str) -> Option<Arc<str>> {
+        // most headers do not name it
+        if !self.text.contains(name) {
+            return None;
+        }
+        crate::c::defines::defined_under(&self.text, &self.read().lexed, name)
+    }
     pub(crate) fn hash(&self) -> u64 {
         self.hash
     }

@@ -9,14 +9,16 @@ mod host;
 mod kernels;
 mod loops;
 
+use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use analysis::{LoopFacts, LoopId};
 use base::Span;
+use rustc_hash::FxHashMap;
 
 use crate::check::{Cancelled, Extent};
-use crate::function_view::FunctionView;
+use crate::function_view::{line_column, FunctionView};
 use crate::memo::FunctionFacts;
 pub(crate) use directives::missing_header::{is_declared, is_known_header, is_provided};
 pub use directives::missing_header::{missing_headers, toolkit_headers};
@@ -97,6 +99,8 @@ pub(crate) struct Message {
     pub severity: Option<Severity>,
     /// What it rests on.
     pub evidence: Option<Arc<Evidence>>,
+    /// Functions of which nothing is known, where they are all that it tells of: that is told once.
+    pub strangers: Vec<Arc<str>>,
 }
 
 impl Message {
@@ -125,6 +129,8 @@ pub(crate) struct LoopMessage {
     related: Vec<Related>,
     tags: Vec<Tag>,
     evidence: Option<Arc<Evidence>>,
+    /// See [`Message::strangers`].
+    strangers: Vec<Arc<str>>,
     /// Whether it is told only to those who ask for it.
     quiet: bool,
     /// Whether another file of the program may say more.
@@ -164,6 +170,7 @@ pub(crate) fn say(view: &FunctionView) -> Vec<LoopMessage> {
                 related,
                 tags,
                 evidence,
+                strangers: Vec::new(),
                 quiet: false,
                 awaits: false,
             });
@@ -195,7 +202,7 @@ pub(crate) fn say(view: &FunctionView) -> Vec<LoopMessage> {
             if no_news {
                 continue;
             }
-            if let Some(Message { message, mut related, tags, evidence, .. }) = find(&at) {
+            if let Some(Message { message, mut related, tags, evidence, strangers, .. }) = find(&at) {
                 for r in &mut related {
                     r.span = view.relative(r.span);
                 }
@@ -207,6 +214,7 @@ pub(crate) fn say(view: &FunctionView) -> Vec<LoopMessage> {
                     related,
                     tags,
                     evidence,
+                    strangers,
                     quiet,
                     awaits: lint == &loops::unknown_loop::LINT && rests_on_others(view, id),
                 });
@@ -273,7 +281,54 @@ pub(crate) fn run(
         kept.retain(|d| lint(d.code).is_none_or(|l| settings.level(d.code, l.severity) != Level::Off));
     }
     kept.sort_by_key(|d| (d.span, d.code));
+    if !settings.levels.contains_key(loops::unknown_loop::LINT.code) {
+        tell_once(doc, said, &mut kept);
+    }
     Ok(kept)
+}
+
+/// Of functions of which nothing is known the first loop that calls them tells; it says how many more do.
+fn tell_once(doc: &Doc, said: &[(u32, Arc<FunctionMessages>)], kept: &mut Vec<Diagnostic>) {
+    let mut strangers: FxHashMap<Span, &[Arc<str>]> = FxHashMap::default();
+    for (start, worded) in said {
+        let all = worded.said.iter().filter(|s| !s.strangers.is_empty());
+        strangers.extend(all.map(|s| (s.span.shifted(*start), &*s.strangers)));
+    }
+    // the loop that told of each, by its place in the list
+    let mut told: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut more: Vec<(usize, usize)> = Vec::new();
+    for (k, d) in kept.iter().enumerate().filter(|(_, d)| d.lint == &loops::unknown_loop::LINT) {
+        let Some(names) = strangers.get(&d.span) else { continue };
+        match names.iter().map(|n| told.get(&**n).copied()).collect::<Option<Vec<usize>>>() {
+            Some(by) => more.extend(by.first().map(|&by| (by, k))),
+            None => names.iter().for_each(|n| {
+                told.entry(n).or_insert(k);
+            }),
+        }
+    }
+    let line = |k: usize| line_column(doc, kept[k].span.start).line;
+    let mut words: Vec<(usize, String)> = Vec::new();
+    for first in told.values().copied().collect::<BTreeSet<usize>>() {
+        let others: Vec<usize> = more.iter().filter(|m| m.0 == first).map(|m| m.1).collect();
+        let so = match others.as_slice() {
+            [] => continue,
+            [one] => format!(" So it is with the loop on line {}.", line(*one)),
+            [one, ..] => {
+                format!(
+                    " So it is with {} more loops of this file, the next on line {}.",
+                    others.len(),
+                    line(*one)
+                )
+            }
+        };
+        words.push((first, format!("{}{so}", kept[first].message)));
+    }
+    for (k, text) in words {
+        kept[k].message = text.into();
+    }
+    let gone: BTreeSet<usize> = more.into_iter().map(|m| m.1).collect();
+    let mut at = 0..;
+    kept.retain(|_| at.next().is_none_or(|k| !gone.contains(&k)));
 }
 
 /// What is said of a template's instances, once a place: with the instance's name where others say something else or nothing.

@@ -1,7 +1,7 @@
 //! What nobody asked for: loops without findings, one finding a cause, hovers of a few lines.
 
-use super::{full, open, open_cuda};
-use crate::{hover, inlay_hints, lenses, unspoken, Ask};
+use super::{full, full_with, open, open_cuda};
+use crate::{hover, inlay_hints, lenses, unspoken, Ask, Level, Settings, Severity};
 use base::Span;
 
 /// Codes of the findings on loops, with their lines.
@@ -243,4 +243,46 @@ fn loops_that_are_far_from_a_verdict() {
 fn parallel_loops_that_are_too_small_to_pay() {
     silent("    for (int i = 0; i < 20; i++) {\n        double x = a[i];\n        for (int k = 0; k < n; k++)\n            x = x * x + b[i];\n        a[i] = x;\n    }");
     told("    for (int i = 0; i < 2000; i++) {\n        double x = a[i];\n        for (int k = 0; k < n; k++)\n            x = x * x + b[i];\n        a[i] = x;\n    }", "parallel-loop");
+}
+
+#[test]
+fn of_a_function_of_which_nothing_is_known_the_first_loop_tells() {
+    let one = |name: &str, call: &str| {
+        format!("void {name}(int n, double *a)\n{{\n    for (int i = 0; i < n; i++)\n        {call};\n}}\n")
+    };
+    let text =
+        ["double get(const double *, int); void set(double *, int, double); extern int odd(int);\n"
+            .to_owned()]
+        .into_iter()
+        .chain([
+            one("f", "a[i] = get(a, i)"),
+            one("g", "a[i] = 2 * get(a, i)"),
+            one("h", "set(a, i, get(a, i))"),
+        ])
+        .chain([
+            one("k", "set(a, i, 0)"),
+            one("m", "a[i] = a[i / 2] + get(a, i)"),
+            one("o", "a[odd(i)] = get(a, i)"),
+        ])
+        .collect::<String>();
+    let found = full(&open(&text));
+    let told: Vec<(u32, &str)> = found
+        .diagnostics
+        .iter()
+        .map(|d| (text[..d.span.start as usize].matches('\n').count() as u32 + 1, &*d.message))
+        .collect();
+    let lines: Vec<u32> = told.iter().map(|t| t.0).collect();
+    // the second, the fourth and the fifth tell nothing new
+    assert_eq!(lines, [4, 14, 29], "{told:#?}");
+    assert!(
+        told[0].1.ends_with(" So it is with 2 more loops of this file, the next on line 9."),
+        "{}",
+        told[0].1
+    );
+    assert!(told[1].1.ends_with(" So it is with the loop on line 19."), "{}", told[1].1);
+    // who asks for all of them is told of all
+    let level = [("unknown-loop".to_owned(), Level::At(Severity::Warning))];
+    let settings = Settings { levels: level.into_iter().collect() };
+    let all = full_with(&open(&text), &settings);
+    assert_eq!(all.diagnostics.len(), 6);
 }

@@ -49,7 +49,9 @@ fn phrase(choice: &Choice) -> Option<String> {
         Taken::NotFound => format!("`{name}` not found"),
         Taken::NotFoundIf(_) if crate::lints::is_known_header(name) => return None,
         Taken::NotFoundIf(why) => format!("`{name}` not found, if it is included ({why})"),
-        Taken::Template(file) => format!("`{name}` as `{file}` has it with nothing configured"),
+        Taken::Template(file) => {
+            format!("`{name}` as `{file}` has it with nothing configured but the C library")
+        }
         Taken::Around { line, others: 0 } => {
             format!("what stands in `{name}` before line {line}, which includes this file")
         }

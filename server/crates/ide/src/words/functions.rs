@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use analysis::{plain_name, Obstacle, ObstacleKind, Unlinked};
-use front::ItemKind;
+use front::{ItemKind, Taken};
 use term::{Op, Storage, TermId, TypeKind};
 
 use crate::function_view::{in_full, line_column, FunctionView};
@@ -69,6 +69,7 @@ pub(crate) fn why_unknown(view: &FunctionView, name: &str) -> String {
             (_, None) if not_known_here(view, plain).is_some() => {
                 not_known_here(view, plain).unwrap_or_default()
             }
+            (_, None) if left_out(view, plain).is_some() => left_out(view, plain).unwrap_or_default(),
             (Some(searched), None) if program.body(name).is_none() => {
                 format!(": it is defined in no file of {searched}")
             }
@@ -203,6 +204,16 @@ fn not_known_here(view: &FunctionView, plain: &str) -> Option<String> {
     };
     let line = line_column(view.doc, item.span.start).line;
     Some(format!(": its definition on line {line} was not understood ({why})"))
+}
+
+/// Of a function that a header defines where a macro is defined that is not.
+fn left_out(view: &FunctionView, plain: &str) -> Option<String> {
+    let name = view.doc.unit().headers.iter().find_map(|h| h.defined_under(plain))?;
+    let mut choices = view.doc.configuration().iter();
+    choices.find(|c| *c.name == *name && c.taken == Taken::NotDefined)?;
+    Some(format!(
+        ": it is defined by a header only where `{name}` is: name that in the setting `warpwright.defines`, or with `-D`"
+    ))
 }
 
 /// `seen`: a file's name as people see it.
