@@ -43,6 +43,17 @@ impl Condition {
     }
 }
 
+/// Which columns of a row are used.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Columns {
+    /// The first alone: only the length of the row counts.
+    First,
+    /// Some from the first on.
+    FromFirst,
+    /// Those of all subscripts lie within a row's length of each other, wherever the first one is.
+    Anywhere,
+}
+
 /// What a condition says.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ConditionKind {
@@ -65,8 +76,7 @@ pub enum ConditionKind {
         /// The stride, or what it is so many times.
         stride: TermId,
         times: u32,
-        /// Or else the columns of all subscripts lie within a row's length of each other, wherever the first one is.
-        from_zero: bool,
+        columns: Columns,
     },
     /// No two elements of the array that the loop reads are equal.
     Injective(TermId),

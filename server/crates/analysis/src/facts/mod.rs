@@ -17,7 +17,7 @@ mod summaries;
 mod threads;
 
 pub use choices::is_choice;
-pub use conditions::{Condition, ConditionKind, MetBy};
+pub use conditions::{Columns, Condition, ConditionKind, MetBy};
 pub use lanes::*;
 pub use marks::MarkFacts;
 pub use offload::{Buffer, Final, Holders, Length, Offload, Rows, Search, SearchStep, Subscripts, Walk};

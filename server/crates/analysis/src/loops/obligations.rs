@@ -110,8 +110,8 @@ fn condition_kind(need: &Need) -> ConditionKind {
                 ConditionKind::Bounds { access: *access, length_term: Some(*t), length: None }
             }
         },
-        &Need::InRow { access, stride, times, from_zero, .. } => {
-            ConditionKind::InRow { access, stride, times, from_zero }
+        &Need::InRow { access, stride, times, columns, .. } => {
+            ConditionKind::InRow { access, stride, times, columns }
         }
         Need::Asserted(t) => ConditionKind::Asserted(*t),
         Need::StepSign(t) => ConditionKind::StepSign(*t),

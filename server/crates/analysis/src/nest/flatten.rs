@@ -10,7 +10,7 @@ use crate::nest::builder::Builder;
 use crate::nest::longer::Longer;
 use crate::nest::strides::{divide, Ends, Strides};
 use crate::nest::{AffineAccess, Length, Model, Need, Subscript};
-use crate::{Obstacle, ObstacleKind};
+use crate::{Columns, Obstacle, ObstacleKind};
 
 /// Field names with the number of subscripts before each.
 type Path = Vec<(usize, Arc<str>)>;
@@ -361,7 +361,11 @@ impl Builder<'_> {
     fn keep_in_row(&mut self, at: &Site<'_>, k: usize, least: &Poly, most: &Poly) -> Option<Poly> {
         let back = |p: &Poly| at.longer.back(p);
         let (length, times) = at.strides.length(k);
-        let need = at.need(self, k, (&length, times));
+        let mut need = at.need(self, k, (&length, times));
+        let is_first = [least, most].iter().all(|p| **p == Poly::default());
+        if let Need::InRow { columns: columns @ Columns::FromFirst, .. } = &mut need {
+            *columns = if is_first { Columns::First } else { Columns::FromFirst };
+        }
         let length = self.row_length(at.strides, k, &back);
         self.keep_between(at, need, (least, most), &at.froms[k - 1], length.as_ref());
         length
@@ -476,8 +480,9 @@ impl Site<'_> {
         let stride = m.names_row(a.term, length, self.longer).unwrap_or(a.term);
         // it is said of them, and nothing else
         let times = u32::try_from(times).unwrap_or(u32::MAX);
-        let from_zero = self.froms.get(k - 1).is_none_or(|p| *p == Poly::default());
-        Need::InRow { access: a.term, base: a.base, stride, times, from_zero }
+        let from_first = self.froms.get(k - 1).is_none_or(|p| *p == Poly::default());
+        let columns = if from_first { Columns::FromFirst } else { Columns::Anywhere };
+        Need::InRow { access: a.term, base: a.base, stride, times, columns }
     }
 }
 

@@ -53,7 +53,7 @@ use crate::algebra::bounds::Known;
 use crate::algebra::poly::{Domain, Poly, Var};
 use crate::flow::effects::Effects;
 use crate::flow::parts::Inside;
-use crate::{ConditionKind, Control, MetBy, Obstacle};
+use crate::{Columns, ConditionKind, Control, MetBy, Obstacle};
 
 /// A loop of the model; number 0 is the root.
 #[derive(Clone, Debug)]
@@ -138,7 +138,7 @@ pub(crate) enum Need {
         stride: TermId,
         times: u32,
         /// See [`crate::ConditionKind::InRow`].
-        from_zero: bool,
+        columns: Columns,
     },
     /// What an `assert` says: where it does not hold, the program ends, and the original loop is what ends it.
     Asserted(TermId),

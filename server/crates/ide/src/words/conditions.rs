@@ -1,6 +1,6 @@
 //! Conditions in words: the contract's short text, and what must be true as the rest of a sentence.
 
-use analysis::{plain_name, ConditionKind, LoopId, Step};
+use analysis::{plain_name, Columns, ConditionKind, LoopId, Step};
 use term::{BinOp, Body, FloatKind, Len, Op, TermId, TypeKind};
 
 use super::operator;
@@ -39,8 +39,8 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             ("no-wrap", text, sentence)
         }
         ConditionKind::Bounds { access, length_term, length } => bounds(view, *access, *length_term, *length),
-        &ConditionKind::InRow { access, stride, times, from_zero } => {
-            in_row(view, access, (stride, times), from_zero)
+        &ConditionKind::InRow { access, stride, times, columns } => {
+            in_row(view, access, (stride, times), columns)
         }
         ConditionKind::Injective(term) => {
             let text = view.text(*term);
@@ -256,7 +256,7 @@ fn in_row(
     view: &FunctionView,
     access: TermId,
     (stride, times): (TermId, u32),
-    from_zero: bool,
+    columns: Columns,
 ) -> (&'static str, String, String) {
     let (called, stride) = (callee(view, access), view.text(stride));
     let own = view.text(access);
@@ -270,7 +270,9 @@ fn in_row(
     };
     let access = called.clone().map_or(own, |f| format!("{f}(…)"));
     let sentence = match same {
-        same if !from_zero => {
+        // of a row of nothing all elements are one
+        false if columns == Columns::First => format!("`{stride}` is positive"),
+        same if columns == Columns::Anywhere => {
             let what = if called.is_some() { "the columns that" } else { "the columns in" };
             let touched = if called.is_some() { " touches" } else { "" };
             let row = if same { "a row has".to_owned() } else { format!("`{stride}`") };

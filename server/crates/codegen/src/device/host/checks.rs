@@ -1,7 +1,7 @@
 //! What the function that stands for a loop tests before it does anything: that sizes do not overflow, and what the verdict
 //! rests on and nobody proved.
 
-use analysis::{ConditionKind, Param};
+use analysis::{Columns, ConditionKind, Param};
 use term::{BinOp, Op, TypeKind};
 
 use super::call::is_nameless;
@@ -248,16 +248,16 @@ impl Host<'_> {
         match c {
             ConditionKind::NoWrap(t) => format!("{} does not wrap around", q(*t)),
             ConditionKind::Bounds { access, .. } => format!("{} stays inside its dimensions", q(*access)),
-            ConditionKind::InRow { access, stride, times, from_zero } => {
+            ConditionKind::InRow { access, stride, times, columns } => {
                 let row = match times {
                     // the text has no words for the length
                     _ if self.plan.body.same(*stride, *access) => "row".to_owned(),
                     1 => format!("row of {}", q(*stride)),
                     n => format!("row of {n} times {}", q(*stride)),
                 };
-                match from_zero {
-                    true => format!("{} stays in its {row}", q(*access)),
-                    false => format!("the columns of {} span no more than a {row}", q(*access)),
+                match columns {
+                    Columns::First | Columns::FromFirst => format!("{} stays in its {row}", q(*access)),
+                    Columns::Anywhere => format!("the columns of {} span no more than a {row}", q(*access)),
                 }
             }
             ConditionKind::Injective(_) | ConditionKind::InRange { .. } | ConditionKind::Size { .. } => {
