@@ -405,8 +405,14 @@ fn dependences(
                 Outcome::Maybe(d, why) => {
                     let new = !seen.contains(&(d.kind, d.object.symbol, d.source, d.sink));
                     let guess = d.witness.is_some() && !found && new && tried.insert(d.object.symbol);
-                    let shown = guess.then(|| replays.shown(model, (*d).clone(), budget, || None));
-                    if let Some(Ok(shown)) = shown {
+                    let ask = || match test(detail) {
+                        Outcome::Maybe(d, _) if d.witness.is_some() => Some(*d),
+                        _ => None,
+                    };
+                    let shown = guess.then(|| replays.shown(model, (*d).clone(), budget, ask));
+                    let is_open =
+                        |d: &Dependence| d.witness.as_ref().is_some_and(|w| !replays.rests_on_own_objects(w));
+                    if let Some(shown) = shown.and_then(Result::ok).filter(is_open) {
                         seen.insert((shown.kind, shown.object.symbol, shown.source, shown.sink));
                         facts.dependences.push(shown);
                         continue;

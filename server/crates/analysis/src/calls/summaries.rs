@@ -165,7 +165,10 @@ impl Scan<'_> {
         }
         // of what calls itself nothing is asked in a circle
         self.out.stores_pointers = self.out.recursive || stores_pointers(body, self);
-        if !self.out.recursive {
+        use TroubleKind::{NotUnderstood, Replaceable, Volatile};
+        let is_read =
+            [NotUnderstood, Replaceable, Volatile].iter().all(|k| !self.out.troubles.contains_key(k));
+        if !self.out.recursive && is_read {
             self.out.owned_members = returned_members(body, self);
         }
     }

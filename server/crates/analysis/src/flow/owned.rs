@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use term::{Body, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
+use rustc_hash::FxHashSet;
+use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
 use crate::flow::library::{library_effect, LibraryResult};
 use crate::flow::parts::{holds_pointer, uncast};
@@ -29,9 +30,11 @@ pub(crate) fn owned_members(
     s: SymbolId,
 ) -> BTreeSet<Arc<str>> {
     let symbol = &body.symbols[s];
-    let of = body.types.element(symbol.ty);
-    let is_pointer = of.is_some();
-    let TypeKind::Record(r) = body.types.kind(of.unwrap_or(symbol.ty)) else { return BTreeSet::new() };
+    let (is_pointer, of) = match body.types.kind(symbol.ty) {
+        TypeKind::Pointer { to, .. } => (true, *to),
+        _ => (false, symbol.ty),
+    };
+    let TypeKind::Record(r) = body.types.kind(of) else { return BTreeSet::new() };
     // members of a union are one another
     let Some(fields) = body.types.record(*r).fields.as_ref().filter(|_| !body.types.record(*r).is_union)
     else {
@@ -125,39 +128,52 @@ impl Look<'_> {
         let is_first = body.args(p).first() == Some(&at);
         let is_whole = at == t;
         match body.op(p) {
-            Op::Member { field, arrow } if *arrow == (self.is_pointer && is_whole) => {
-                self.member(p, field.clone());
-                true
-            }
+            Op::Member { field, arrow } if *arrow == (self.is_pointer && is_whole) => self.member(p, field),
             Op::SizeOf | Op::Return => true,
             Op::Assign if is_first && is_whole => {
                 let is_statement = self.parent(p).is_some_and(|q| self.is_dropped_by(q));
                 is_statement && body.args(p).get(1).is_some_and(|&v| self.made_by(v))
             }
-            _ => is_whole && self.is_quiet(t),
+            _ => is_whole && self.is_quiet_whole(t),
         }
     }
 
-    /// Notes what is done with a member.
-    fn member(&mut self, m: TermId, name: Arc<str>) {
+    /// Notes what is done with a member; whether nobody learns of the structure by it.
+    fn member(&mut self, m: TermId, name: &str) -> bool {
         let body = self.body;
-        if body.types.element(body.ty(m)).is_none()
-            || matches!(body.types.kind(body.ty(m)), TypeKind::Array { .. })
-        {
-            // a number, or a part of the structure: `&s.part` leads to no other part of it (C11 6.5.6p8)
-            return;
+        if !matches!(body.types.kind(body.ty(m)), TypeKind::Pointer { .. }) {
+            return self.is_quiet_place(m);
         }
-        let Some(p) = self.parent(m) else { return };
+        let Some(p) = self.parent(m) else { return false };
         let owns = match body.op(p) {
+            // who has the address of one member may come from it to the others, and set them
+            Op::AddrOf => return false,
             Op::Assign if body.args(p).first() == Some(&m) => {
                 let is_used_up = self.parent(p).is_some_and(|q| self.is_dropped_by(q)) || self.is_quiet(p);
                 is_used_up && body.args(p).get(1).is_some_and(|&v| self.is_null(v) || self.is_new(v))
             }
             _ => self.is_quiet(m),
         };
-        if let Some(so_far) = self.members.get_mut(&name) {
+        if let Some(so_far) = self.members.get_mut(name) {
             *so_far &= owns;
         }
+        true
+    }
+
+    /// Whether no pointer is made of the place, or of what it is a part of, that goes somewhere.
+    fn is_quiet_place(&self, mut at: TermId) -> bool {
+        let body = self.body;
+        let is_array = |t: TermId| matches!(body.types.kind(body.ty(t)), TypeKind::Array { .. });
+        while let Some(p) = self.parent(at) {
+            let is_first = body.args(p).first() == Some(&at);
+            match body.op(p) {
+                Op::Member { arrow: false, .. } => at = p,
+                Op::Index if is_first && is_array(at) => at = p,
+                Op::AddrOf => return self.is_quiet(p),
+                _ => break,
+            }
+        }
+        !is_array(at) || self.is_quiet(at)
     }
 
     fn is_dropped_by(&self, p: TermId) -> bool {
@@ -174,12 +190,16 @@ impl Look<'_> {
             let is_first = body.args(p).first() == Some(&at);
             match body.op(p) {
                 Op::SizeOf => return true,
-                Op::Index | Op::Deref | Op::Member { .. } => return true,
+                Op::Index | Op::Deref | Op::Member { .. } => return self.is_quiet_place(p),
                 Op::Binary(op) if op.is_comparison() || op.is_logical() => return true,
                 Op::Unary(UnOp::Not) => return true,
                 Op::If | Op::While | Op::Select => return is_first,
                 Op::Return => return true,
                 Op::Cast if matches!(body.types.kind(body.ty(p)), TypeKind::Void) => return true,
+                // its bytes may be copied one by one
+                Op::Cast if blurs(body, body.ty(at), body.ty(p)) && !self.is_argument(p) => return false,
+                // from a part one may come to the whole
+                Op::Cast if blurs(body, body.ty(p), body.ty(at)) => return false,
                 Op::Cast if body.types.element(body.ty(p)).is_some() => at = p,
                 Op::Binary(_) if body.types.element(body.ty(p)).is_some() => at = p,
                 Op::Call => return self.is_kept_by_nobody(p, at),
@@ -187,6 +207,26 @@ impl Look<'_> {
             }
         }
         false
+    }
+
+    /// The same of a pointer to the structure, or of the structure itself: what is reached through it by subscripts, sums or as another
+    /// type is not followed.
+    fn is_quiet_whole(&self, t: TermId) -> bool {
+        let body = self.body;
+        let Some(p) = self.parent(t) else { return false };
+        match body.op(p) {
+            Op::Cast if self.is_argument(p) => {
+                self.parent(p).is_some_and(|call| self.is_kept_by_nobody(call, p))
+            }
+            Op::Cast => matches!(body.types.kind(body.ty(p)), TypeKind::Void),
+            Op::Binary(op) => op.is_comparison() || op.is_logical(),
+            Op::Index | Op::Deref | Op::Member { .. } => false,
+            _ => self.is_quiet(t),
+        }
+    }
+
+    fn is_argument(&self, t: TermId) -> bool {
+        self.parent(t).is_some_and(|p| *self.body.op(p) == Op::Call)
     }
 
     fn is_kept_by_nobody(&self, call: TermId, argument: TermId) -> bool {
@@ -197,7 +237,11 @@ impl Look<'_> {
         let gives_number = body.types.is_arithmetic(ty) || matches!(body.types.kind(ty), TypeKind::Void);
         let is_dropped = gives_number || self.parent(call).is_some_and(|q| self.is_dropped_by(q));
         if !body.library.contains(&f) {
-            return is_dropped && self.makers.stores_nothing(call);
+            let known = arguments(body, call).nth(k).is_some_and(|(a, to)| {
+                let from = body.ty(uncast(body, a));
+                to.is_some_and(|to| !blurs(body, from, to)) && !blurs(body, from, body.ty(a))
+            });
+            return is_dropped && known && self.makers.stores_nothing(call);
         }
         // a copy of a structure is one of its pointers, too
         let holds_pointers = |a: TermId| {
@@ -206,9 +250,26 @@ impl Look<'_> {
         };
         let name = &*body.symbols[f].name;
         let Some(effect) = library_effect(name) else { return false };
-        let is_plain = name == "free" || !holds_pointers(argument);
+        let is_plain = matches!(name, "free" | "memset") || !holds_pointers(argument);
         is_plain && !effect.through(k).kept && (is_dropped || effect.returns == LibraryResult::Number)
     }
+}
+
+/// The arguments of a call, with the parameters' types.
+fn arguments(body: &Body, call: TermId) -> impl Iterator<Item = (TermId, Option<TypeId>)> + '_ {
+    let (callee, args) = body.args(call).split_first().map_or((None, &[][..]), |(f, args)| (Some(*f), args));
+    let of = callee.map(|f| body.types.element(body.ty(f)).unwrap_or(body.ty(f)));
+    let params = match of.map(|of| body.types.kind(of)) {
+        Some(TypeKind::Function { params, .. }) => &params[..],
+        _ => &[],
+    };
+    args.iter().enumerate().map(|(k, &a)| (a, params.get(k).copied()))
+}
+
+/// Whether a pointer to what holds pointers becomes one to bytes or to anything, which may be copied without a pointer being seen.
+fn blurs(body: &Body, from: TypeId, to: TypeId) -> bool {
+    let (Some(from), Some(to)) = (body.types.element(from), body.types.element(to)) else { return false };
+    holds_pointer(body, from) && !holds_pointer(body, to)
 }
 
 fn is_allocation(body: &Body, call: TermId) -> bool {
@@ -248,13 +309,19 @@ pub(crate) fn returned_members(body: &Body, makers: &dyn Makers) -> BTreeSet<Arc
 /// variables of its own that nobody else reaches.
 pub(crate) fn stores_pointers(body: &Body, makers: &dyn Makers) -> bool {
     let holds = |t: TermId| holds_pointer(body, body.ty(t));
+    // what is stored in one member is read in another
+    let is_union = |t: TermId| matches!(body.types.kind(body.ty(t)), TypeKind::Record(r) if body.types.record(*r).is_union);
+    let is_library = |t: TermId| body.callee(t).is_some_and(|f| body.library.contains(&f));
+    let calls = body.walk(body.root).filter(|&t| *body.op(t) == Op::Call);
+    let judged: FxHashSet<TermId> =
+        calls.filter(|&t| is_library(t)).flat_map(|t| body.args(t).iter().copied()).collect();
     let is_own = |mut place: TermId| loop {
         match (body.op(place), body.args(place)) {
             (Op::Sym(s), _) => {
                 let v = &body.symbols[*s];
                 break matches!(v.storage, Storage::Local | Storage::Param(_)) && !v.address_taken;
             }
-            (Op::Member { arrow: false, .. }, &[of]) => place = of,
+            (Op::Member { arrow: false, .. }, &[of]) if !is_union(of) => place = of,
             (Op::Index, &[of, _]) if matches!(body.types.kind(body.ty(of)), TypeKind::Array { .. }) => {
                 place = of
             }
@@ -262,14 +329,17 @@ pub(crate) fn stores_pointers(body: &Body, makers: &dyn Makers) -> bool {
         }
     };
     body.walk(body.root).any(|t| match (body.op(t), body.args(t)) {
+        (Op::Assign, &[place, value]) if blurs(body, body.ty(value), body.ty(place)) => true,
         (Op::Assign | Op::Compound(_) | Op::Step { .. }, &[place, ..]) => holds(place) && !is_own(place),
+        (Op::Declare(s), &[value]) if blurs(body, body.ty(value), body.symbols[*s].ty) => true,
         (Op::Declare(s), &[_]) => {
             let v = &body.symbols[*s];
             holds_pointer(body, v.ty) && (v.address_taken || v.storage != Storage::Local)
         }
         (Op::Cast, &[x]) => {
             let from = body.types.element(body.ty(x)).is_some();
-            from && body.types.is_arithmetic(body.ty(t))
+            let is_blurred = blurs(body, body.ty(x), body.ty(t)) && !judged.contains(&t);
+            is_blurred || from && body.types.is_arithmetic(body.ty(t))
         }
         (Op::Call, args) => match body.callee(t) {
             Some(f) if body.library.contains(&f) => {
@@ -284,7 +354,11 @@ pub(crate) fn stores_pointers(body: &Body, makers: &dyn Makers) -> bool {
                 library_effect(name).is_none_or(|e| e.keeps != 0)
                     || moves && !args.iter().skip(1).all(of_numbers)
             }
-            Some(_) => !makers.stores_nothing(t),
+            Some(_) => {
+                let blurred =
+                    |(a, to): (TermId, Option<TypeId>)| to.is_none_or(|to| blurs(body, body.ty(a), to));
+                !makers.stores_nothing(t) || arguments(body, t).any(blurred)
+            }
             None => true,
         },
         (Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Var(_) | Op::Name(_) | Op::Cons, _) => true,

@@ -1,13 +1,13 @@
 //! Witnesses of one loop's dependences, shown by runs of its function.
 
 use base::Budget;
-use term::SymbolId;
+use term::{Storage, SymbolId};
 
 use super::Context;
 use crate::algebra::poly::{Constraint, Poly};
 use crate::nest::Model;
 use crate::replay_witness::{replay, ReplaySite, Replayed, Search};
-use crate::{Dependence, NotReplayed, Obstacle, ObstacleKind, Param, Witness, Work};
+use crate::{Dependence, EntryOwner, NotReplayed, Obstacle, ObstacleKind, Param, Witness, Work};
 
 /// The replays of one loop's witnesses.
 pub(super) struct Replays<'c, 'a> {
@@ -65,6 +65,20 @@ impl<'c, 'a> Replays<'c, 'a> {
         let why = Obstacle { kind: ObstacleKind::NotReplayed(reason), term: at.unwrap_or(d.sink) };
         let d = self.paid(before, budget, d).unwrap_or_else(|unpaid| unpaid.0);
         Err(Box::new((d, why)))
+    }
+
+    /// Whether the run that shows it was given what objects hold that only this file writes: what it writes into them may rule that out.
+    pub(super) fn rests_on_own_objects(&self, w: &Witness) -> bool {
+        let body = self.cx.body;
+        let is_open = |name: &str| {
+            let mut named = body.symbols.iter().filter(|s| *s.name == *name);
+            named.any(|s| matches!(s.storage, Storage::Global { internal: false, .. }))
+        };
+        w.entry.iter().any(|e| match &e.owner {
+            EntryOwner::Global(name) => !is_open(name),
+            EntryOwner::Other => true,
+            EntryOwner::Parameter(_) | EntryOwner::Behind(_) => false,
+        })
     }
 
     /// Takes what was used from the loop's budget.

@@ -283,12 +283,16 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
     let twice = of_kind(DependenceKind::Output);
     // what a copy, or a variable of its own, would not take away
     let later = all.iter().find(|d| d.kind == DependenceKind::Flow && d.object == first.object);
+    // not all iterations need it where data decide
+    let on_data = first.witness.as_ref().is_some_and(|w| w.on_data);
+    let (needs, from) = if on_data { ("may need", "an earlier one") } else { ("needs", "the one before") };
     match (flow, scalar) {
         (Some(d), true) if !may_accumulate(view, id, d.object.symbol) => {
-            format!("Each iteration needs `{name}` from the one before{}.", match has_parallel_around(view, id) {
+            let unless = match has_parallel_around(view, id) {
                 true => ": offload another loop of the nest",
                 false => ", unless it can be computed from the loop's index",
-            })
+            };
+            format!("Each iteration {needs} `{name}` from {from}{unless}.")
         }
         (Some(_), true) => format!(
             "If `{name}` only accumulates, write it as `{name} = {name} + …` (or `*`, min, max) and use it for nothing else \
@@ -310,7 +314,7 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
                 if has_parallel_around(view, id) { ": offload another loop of the nest" } else { "" }
             ),
             _ => format!(
-                "This is a recurrence: each iteration needs what an earlier one left in `{}`{}.",
+                "This is a recurrence: each iteration {needs} what an earlier one left in `{}`{}.",
                 view.dependent(d),
                 if has_parallel_around(view, id) { "; offload another loop of the nest" } else { "" }
             ),
