@@ -54,6 +54,9 @@ pub(crate) fn why_unknown(view: &FunctionView, name: &str) -> String {
     };
     match program.unlinked(name) {
         Some(why) => format!(": {}", unlinked(plain, why, |file| program.seen_from_here(file))),
+        None if program.body(name).is_some() && otherwise_called(view, name).is_some() => {
+            otherwise_called(view, name).unwrap_or_default()
+        }
         None => match (program.searched(), program.defined_in(name)) {
             (_, Some(at)) => match of_no_type() {
                 Some(ty) => {
@@ -204,6 +207,29 @@ fn not_known_here(view: &FunctionView, plain: &str) -> Option<String> {
     };
     let line = line_column(view.doc, item.span.start).line;
     Some(format!(": its definition on line {line} was not understood ({why})"))
+}
+
+/// Why the definition of a function says nothing of its calls, where the calls alone tell.
+fn otherwise_called(view: &FunctionView, name: &str) -> Option<String> {
+    let body = view.body();
+    let is_it =
+        |s: &&term::Symbol| *s.name == *name && matches!(s.storage, Storage::Function | Storage::Undeclared);
+    let f = body.symbols.iter().find(is_it)?;
+    if matches!(body.types.kind(f.ty), TypeKind::Function { variadic: true, .. }) {
+        return Some(": what it does with the arguments behind its `...` is not followed".to_owned());
+    }
+    if f.storage != Storage::Undeclared {
+        return None;
+    }
+    let program = view.doc.program();
+    Some(match program.defined_in(name) {
+        Some(at) => format!(
+            ": no declaration of it was read, so that it is not known whether the one of `{}` (line {}) is meant",
+            program.seen_from_here(&at.file),
+            at.line
+        ),
+        None => ": it is called before it is declared".to_owned(),
+    })
 }
 
 /// Of a function that a header defines where a macro is defined that is not.
