@@ -618,16 +618,3 @@ fn what_cpp_says_has_no_plain_form() {
     let all = said_of_cuda("#include <vector>\nvoid f(int n, float *a) {\n    for (int i = 0; i < n; i++)\n        a[i] = std::get<0>(std::make_tuple(1.0f, i));\n}\n");
     assert!(all.contains("not understood") && !all.contains("plain form"), "{all}");
 }
-
-#[test]
-fn a_function_of_any_number_of_arguments_is_not_called_one_of_another_type() {
-    let all = said("#include <stdarg.h>\n#include <stdio.h>\nvoid told(int bad, const char *what, ...) { va_list ap; if (bad) { va_start(ap, what); vprintf(what, ap); va_end(ap); } }\nvoid f(int n, const double *restrict a, double *restrict b) {\n    for (int i = 0; i < n; i++) {\n        b[i] = a[i];\n        told(a[i] < 0, \"negative %d\", i);\n    }\n}\n");
-    assert!(all.contains("what it does with the arguments behind its `...` is not followed"), "{all}");
-    let all = said("void f(int n, const double *restrict a, double *restrict b) {\n    for (int i = 0; i < n; i++)\n        b[i] = later(a[i]);\n}\ndouble later(double x) { return -x; }\n");
-    assert!(
-        all.contains(
-            "`later`, called on line 3, may read or write anything: it is called before it is declared"
-        ),
-        "{all}"
-    );
-}
