@@ -15,7 +15,17 @@ use serde_json::Value;
 use crate::sh;
 
 /// Suites that take long by themselves go first, so that none of them is left to run alone at the end.
-const FIRST: [&str; 6] = ["editors", "fixtures", "ww_ide", "random_host_functions", "random_nests", "tiers"];
+const FIRST: [&str; 9] = [
+    "editors",
+    "native",
+    "fixtures",
+    "profile_fixtures",
+    "random_host_functions",
+    "ide",
+    "xtask",
+    "traced",
+    "whole_programs",
+];
 
 /// One test program.
 struct Suite {

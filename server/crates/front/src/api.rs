@@ -208,7 +208,7 @@ pub enum Taken {
     NotFoundIf(Arc<str>),
     /// A header that was found around the document, where nobody said to look.
     Guessed,
-    /// A header that was not found; the file that a build makes it of was read, with nothing configured.
+    /// A header that was not found; the file that a build makes it of was read, with nothing configured but the C library.
     Template(Arc<str>),
     /// A file that includes the document, on this line; so many places more do.
     Around { line: u32, others: u32 },

@@ -6,9 +6,9 @@
 
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
-use crate::alias::fresh::{is_allocation, is_fresh_value, is_null};
 use crate::flow::effects::Effects;
-use crate::flow::parts::{base_symbol, uncast};
+use crate::flow::fresh::{is_allocation, is_fresh_value, is_null, uncast};
+use crate::flow::parts::base_symbol;
 
 /// What is known of two variables through which memory is reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,5 +1,4 @@
 //! Which accesses may touch the same memory: what pointers point to.
 
 pub(crate) mod bases;
-pub(crate) mod fresh;
 pub(crate) mod row_tables;

@@ -10,8 +10,8 @@
 
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
-use crate::alias::fresh::{is_fresh_value, is_null};
 use crate::flow::effects::Effects;
+use crate::flow::fresh::{is_fresh_value, is_null};
 
 /// Whether the symbol is a path (or family) of rows of such a table.
 pub(crate) fn has_fresh_rows(body: &Body, effects: &Effects<'_>, rows: SymbolId) -> bool {

@@ -17,7 +17,7 @@ use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 use crate::calls::function::{arguments_fit, called, is_declared_as, own_callee, Function, Local};
 use crate::calls::mentions::Mentions;
 use crate::flow::library::{library_effect, LibraryResult};
-use crate::flow::owned::{returned_members, stores_pointers, Makers};
+use crate::flow::owned::{returned_members, stores_pointers};
 use crate::{Roots, Summary, Through, TroubleKind};
 
 pub(crate) fn local(body: &Body) -> Local {
@@ -122,18 +122,6 @@ struct Scan<'s> {
     out: Summary,
 }
 
-impl Makers for Scan<'_> {
-    fn makes_memory(&self, call: TermId) -> bool {
-        self.callee(call).is_some_and(Summary::makes_memory)
-    }
-    fn stores_nothing(&self, call: TermId) -> bool {
-        self.callee(call).is_some_and(Summary::stores_nothing)
-    }
-    fn owned_members(&self, call: TermId) -> Option<BTreeSet<Arc<str>>> {
-        self.callee(call).map(|s| s.owned_members.clone())
-    }
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
     Read,
@@ -164,12 +152,12 @@ impl Scan<'_> {
             self.trouble(TroubleKind::NotUnderstood, "");
         }
         // of what calls itself nothing is asked in a circle
-        self.out.stores_pointers = self.out.recursive || stores_pointers(body, self);
+        self.out.stores_pointers = self.out.recursive || stores_pointers(body, &|call| self.callee(call));
         use TroubleKind::{NotUnderstood, Replaceable, Volatile};
         let is_read =
             [NotUnderstood, Replaceable, Volatile].iter().all(|k| !self.out.troubles.contains_key(k));
         if !self.out.recursive && is_read {
-            self.out.owned_members = returned_members(body, self);
+            self.out.owned_members = returned_members(body, &|call| self.callee(call));
         }
     }
 

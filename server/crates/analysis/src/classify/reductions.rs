@@ -2,8 +2,7 @@
 
 use term::{BinOp, Body, FloatKind, IntKind, Op, Overflow, SymbolId, TermId, TypeId, TypeKind};
 
-use crate::flow::called::function_only_gives;
-use crate::flow::called::Callees;
+use crate::flow::called::{function_only_gives, Callees};
 use crate::flow::effects::{is_pure_callee, written};
 use crate::flow::terms::statements;
 use crate::ReductionOp;

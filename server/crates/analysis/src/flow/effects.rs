@@ -12,7 +12,7 @@ use term::{Body, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use crate::flow::called::{call, keeps, Called, Callees};
 use crate::flow::library::only_computes;
-use crate::flow::owned::{owned_members, Makers};
+use crate::flow::owned::owned_members;
 use crate::flow::parts::{owner, pointed_by, written_part};
 use crate::{ObstacleKind, Summary};
 
@@ -238,7 +238,8 @@ impl<'a> Effects<'a> {
         let Some(s) = body.as_symbol(of).filter(|s| !self.in_gaps.contains(s)) else { return false };
         let mut known = self.owned.borrow_mut();
         let parents = self.parents.get_or_init(|| body.parents());
-        known.entry(s).or_insert_with(|| owned_members(body, parents, self, s)).contains(field)
+        let called = |call| self.program.called(body, call);
+        known.entry(s).or_insert_with(|| owned_members(body, parents, &called, s)).contains(field)
     }
 
     /// Whether nobody but the local pointer knows of the memory that it is given: its value, and every pointer that is made of it or of
@@ -438,18 +439,6 @@ impl<'a> Effects<'a> {
             Storage::Local => n == 1,
             _ => false,
         }
-    }
-}
-
-impl Makers for Effects<'_> {
-    fn makes_memory(&self, call: TermId) -> bool {
-        Effects::makes_memory(self, call)
-    }
-    fn stores_nothing(&self, call: TermId) -> bool {
-        self.program.called(self.body, call).is_some_and(Summary::stores_nothing)
-    }
-    fn owned_members(&self, call: TermId) -> Option<BTreeSet<Arc<str>>> {
-        self.program.called(self.body, call).map(|s| s.owned_members.clone())
     }
 }
 

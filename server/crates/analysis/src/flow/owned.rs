@@ -9,24 +9,19 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
+use crate::flow::fresh::{is_allocation, is_null, uncast};
 use crate::flow::library::{library_effect, LibraryResult};
-use crate::flow::parts::{holds_pointer, uncast};
+use crate::flow::parts::holds_pointer;
+use crate::Summary;
 
-/// What is asked of calls.
-pub(crate) trait Makers {
-    /// Whether the call gives memory that it made and that nothing else was given.
-    fn makes_memory(&self, call: TermId) -> bool;
-    /// Whether a call of one of the program's functions stores no pointer.
-    fn stores_nothing(&self, call: TermId) -> bool;
-    /// The members of what it returns that own their memory.
-    fn owned_members(&self, call: TermId) -> Option<BTreeSet<Arc<str>>>;
-}
+/// What is known of the function that a call calls.
+type Known<'k> = dyn Fn(TermId) -> Option<&'k Summary> + 'k;
 
 /// The pointer members of a local structure, or of what a local pointer points to, that own what they lead to.
 pub(crate) fn owned_members(
     body: &Body,
     parents: &[Option<TermId>],
-    makers: &dyn Makers,
+    known: &Known<'_>,
     s: SymbolId,
 ) -> BTreeSet<Arc<str>> {
     let symbol = &body.symbols[s];
@@ -46,7 +41,7 @@ pub(crate) fn owned_members(
     // what was given no value leads nowhere
     let pointers = fields.iter().filter(|f| matches!(body.types.kind(f.ty), TypeKind::Pointer { .. }));
     let members = pointers.map(|f| (f.name.clone(), true)).collect();
-    let mut look = Look { body, parents, makers, is_pointer, members, made: None };
+    let mut look = Look { body, parents, known, is_pointer, members, made: None };
     for t in body.walk(body.root) {
         let is_known = match body.op(t) {
             Op::Declare(d) if *d == s => body.args(t).first().is_none_or(|&v| look.made_by(v)),
@@ -62,10 +57,10 @@ pub(crate) fn owned_members(
     members.into_iter().filter(|(name, owns)| *owns && came_so(name)).map(|m| m.0).collect()
 }
 
-struct Look<'a> {
+struct Look<'a, 'k> {
     body: &'a Body,
     parents: &'a [Option<TermId>],
-    makers: &'a dyn Makers,
+    known: &'a Known<'k>,
     is_pointer: bool,
     /// Members that are pointers, and whether they own what they lead to as far as was seen.
     members: BTreeMap<Arc<str>, bool>,
@@ -73,31 +68,31 @@ struct Look<'a> {
     made: Option<BTreeSet<Arc<str>>>,
 }
 
-impl Look<'_> {
+impl Look<'_, '_> {
     fn parent(&self, t: TermId) -> Option<TermId> {
         self.parents.get(t.0 as usize).copied().flatten()
     }
 
-    fn is_null(&self, v: TermId) -> bool {
-        self.body.as_int(uncast(self.body, v)) == Some(0)
+    fn makes_memory(&self, call: TermId) -> bool {
+        (self.known)(call).is_some_and(Summary::makes_memory)
     }
 
     fn is_new(&self, v: TermId) -> bool {
         let v = uncast(self.body, v);
-        *self.body.op(v) == Op::Call && (is_allocation(self.body, v) || self.makers.makes_memory(v))
+        is_allocation(self.body, v) || *self.body.op(v) == Op::Call && self.makes_memory(v)
     }
 
     /// Whether the structure's value is a new one.
     fn made_by(&mut self, v: TermId) -> bool {
         let body = self.body;
         let v = uncast(body, v);
-        if self.is_pointer && self.is_null(v) {
+        if self.is_pointer && is_null(body, v) {
             return true;
         }
         match body.op(v) {
             // what stands in it has no value yet, or is null
             Op::Call if self.is_pointer && is_allocation(body, v) => return true,
-            Op::Call if self.is_pointer && !self.makers.makes_memory(v) => return false,
+            Op::Call if self.is_pointer && !self.makes_memory(v) => return false,
             Op::Call => {}
             Op::InitList => {
                 return !self.is_pointer
@@ -108,7 +103,7 @@ impl Look<'_> {
             }
             _ => return false,
         }
-        let Some(of) = self.makers.owned_members(v) else { return false };
+        let Some(of) = (self.known)(v).map(|s| s.owned_members.clone()) else { return false };
         self.made = Some(match self.made.take() {
             None => of,
             Some(before) => before.intersection(&of).cloned().collect(),
@@ -150,7 +145,7 @@ impl Look<'_> {
             Op::AddrOf => return false,
             Op::Assign if body.args(p).first() == Some(&m) => {
                 let is_used_up = self.parent(p).is_some_and(|q| self.is_dropped_by(q)) || self.is_quiet(p);
-                is_used_up && body.args(p).get(1).is_some_and(|&v| self.is_null(v) || self.is_new(v))
+                is_used_up && body.args(p).get(1).is_some_and(|&v| is_null(body, v) || self.is_new(v))
             }
             _ => self.is_quiet(m),
         };
@@ -241,7 +236,7 @@ impl Look<'_> {
                 let from = body.ty(uncast(body, a));
                 to.is_some_and(|to| !blurs(body, from, to)) && !blurs(body, from, body.ty(a))
             });
-            return is_dropped && known && self.makers.stores_nothing(call);
+            return is_dropped && known && (self.known)(call).is_some_and(Summary::stores_nothing);
         }
         // a copy of a structure is one of its pointers, too
         let holds_pointers = |a: TermId| {
@@ -272,13 +267,8 @@ fn blurs(body: &Body, from: TypeId, to: TypeId) -> bool {
     holds_pointer(body, from) && !holds_pointer(body, to)
 }
 
-fn is_allocation(body: &Body, call: TermId) -> bool {
-    let name = body.callee(call).filter(|f| body.library.contains(f)).map(|f| &*body.symbols[f].name);
-    matches!(name, Some("malloc" | "calloc" | "aligned_alloc"))
-}
-
 /// The members of what a function returns that own their memory, whichever way it returns.
-pub(crate) fn returned_members(body: &Body, makers: &dyn Makers) -> BTreeSet<Arc<str>> {
+pub(crate) fn returned_members(body: &Body, known: &Known<'_>) -> BTreeSet<Arc<str>> {
     let is_structure = |t: TermId| {
         let of = body.types.element(body.ty(t)).unwrap_or(body.ty(t));
         matches!(body.types.kind(of), TypeKind::Record(_))
@@ -293,8 +283,8 @@ pub(crate) fn returned_members(body: &Body, makers: &dyn Makers) -> BTreeSet<Arc
     let mut all: Option<BTreeSet<Arc<str>>> = None;
     for v in values {
         let of = match body.op(v) {
-            Op::Sym(s) => owned_members(body, &parents, makers, *s),
-            Op::Call => makers.owned_members(v).unwrap_or_default(),
+            Op::Sym(s) => owned_members(body, &parents, known, *s),
+            Op::Call => known(v).map(|s| s.owned_members.clone()).unwrap_or_default(),
             _ => BTreeSet::new(),
         };
         all = Some(match all {
@@ -307,7 +297,7 @@ pub(crate) fn returned_members(body: &Body, makers: &dyn Makers) -> BTreeSet<Arc
 
 /// Whether a function stores pointers, or structures with pointers, where its caller or anybody else may find them: anywhere but in
 /// variables of its own that nobody else reaches.
-pub(crate) fn stores_pointers(body: &Body, makers: &dyn Makers) -> bool {
+pub(crate) fn stores_pointers(body: &Body, known: &Known<'_>) -> bool {
     let holds = |t: TermId| holds_pointer(body, body.ty(t));
     // what is stored in one member is read in another
     let is_union = |t: TermId| matches!(body.types.kind(body.ty(t)), TypeKind::Record(r) if body.types.record(*r).is_union);
@@ -357,7 +347,7 @@ pub(crate) fn stores_pointers(body: &Body, makers: &dyn Makers) -> bool {
             Some(_) => {
                 let blurred =
                     |(a, to): (TermId, Option<TypeId>)| to.is_none_or(|to| blurs(body, body.ty(a), to));
-                !makers.stores_nothing(t) || arguments(body, t).any(blurred)
+                !known(t).is_some_and(Summary::stores_nothing) || arguments(body, t).any(blurred)
             }
             None => true,
         },

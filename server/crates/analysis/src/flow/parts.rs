@@ -83,14 +83,6 @@ pub(crate) fn holds_array(body: &Body, ty: TypeId) -> bool {
     false
 }
 
-/// The value before it is converted.
-pub(crate) fn uncast(body: &Body, mut e: TermId) -> TermId {
-    while let (Op::Cast, &[inner]) = (body.op(e), body.args(e)) {
-        e = inner;
-    }
-    e
-}
-
 /// Whether somewhere in a value of this type may stand a pointer.
 pub(crate) fn holds_pointer(body: &Body, ty: TypeId) -> bool {
     let mut stack = vec![(ty, 0)];

@@ -303,7 +303,7 @@ fn explain() {
             checks it, goes through text, comes out of a macro, rests on a header that was not found (`missing-header` says that once), stands on the host's side of a
             CUDA file, where no offload starts, or is too small for a launch ever to pay. Nor of one that is far from a verdict: more than two kinds of reasons stand in
             its way, more than six reasons, more than two pairs of arrays that nobody can keep apart, or one that no change on the spot does away with (data that decides, pointers that go elsewhere, rounds that nobody can count, what functions do
-            further down). Hover, actions and reports answer for it all the same; a mark or a promise, or
+            further down). Of functions of which nothing is known the first loop of a file that calls them tells, and how many more do. Hover, actions and reports answer for it all the same; a mark or a promise, or
             a level of your own for this code in `warpwright.levels`, has it told like any other.
 
             ## Why it matters
@@ -324,7 +324,8 @@ fn explain() {
 
             The message ends with what would settle it. Common cases:
 
-            - *a function is called whose effects are not known*: write what it computes into the loop, or call it outside.
+            - *a function is called whose effects are not known*: write what it computes into the loop, or call it outside. Where a header defines it only under a macro, name the macro in
+              `warpwright.defines`, or with `-D`.
             - *a subscript comes out of memory*: whether it has the same value twice cannot be seen from the text.
             - *the loop is not counted* (`while`, `break`, a bound that changes): write it as `for (i = a; i < b; i += c)` with fixed
               parts.

@@ -281,6 +281,11 @@ fn of_a_function_of_which_nothing_is_known_the_first_loop_tells() {
         told[0].1
     );
     assert!(told[1].1.ends_with(" So it is with the loop on line 19."), "{}", told[1].1);
+    // whoever asks of one that is silent is told why
+    let doc = open(&text);
+    let asked = text.match_indices("for (").nth(1).expect("a second loop").0 as u32;
+    let answer = hover(&Ask::thorough(&doc), &found, asked).expect("a hover").markdown;
+    assert!(answer.contains("`get`, called on line 10, may read or write anything"), "{answer}");
     // who asks for all of them is told of all
     let level = [("unknown-loop".to_owned(), Level::At(Severity::Warning))];
     let settings = Settings { levels: level.into_iter().collect() };

@@ -52,34 +52,34 @@ pub(crate) fn why_unknown(view: &FunctionView, name: &str) -> String {
         let mut all = params.iter().copied().chain([*ret]);
         all.find_map(|ty| super::type_without_declaration(body, ty))
     };
-    match program.unlinked(name) {
-        Some(why) => format!(": {}", unlinked(plain, why, |file| program.seen_from_here(file))),
-        None if program.body(name).is_some() && otherwise_called(view, name).is_some() => {
-            otherwise_called(view, name).unwrap_or_default()
-        }
-        None => match (program.searched(), program.defined_in(name)) {
-            (_, Some(at)) => match of_no_type() {
-                Some(ty) => {
-                    format!(": no declaration of the type `{ty}` was found, which it is declared with")
-                }
-                None => format!(
-                    ": `{}` (line {}) defines it with another type than it is called with",
-                    program.seen_from_here(&at.file),
-                    at.line
-                ),
-            },
-            _ if calls_back(plain) => ": it calls the function that is handed to it".to_owned(),
-            (_, None) if not_known_here(view, plain).is_some() => {
-                not_known_here(view, plain).unwrap_or_default()
-            }
-            (_, None) if left_out(view, plain).is_some() => left_out(view, plain).unwrap_or_default(),
-            (Some(searched), None) if program.body(name).is_none() => {
-                format!(": it is defined in no file of {searched}")
-            }
-            // alone, or before the files beside it are read
-            (None, None) if program.body(name).is_none() => ": it is not defined in this file".to_owned(),
-            _ => String::new(),
-        },
+    if let Some(why) = program.unlinked(name) {
+        return format!(": {}", unlinked(plain, why, |file| program.seen_from_here(file)));
+    }
+    let has_body = program.body(name).is_some();
+    if let Some(why) = has_body.then(|| otherwise_called(view, name)).flatten() {
+        return why;
+    }
+    if let Some(at) = program.defined_in(name) {
+        return match of_no_type() {
+            Some(ty) => format!(": no declaration of the type `{ty}` was found, which it is declared with"),
+            None => format!(
+                ": `{}` (line {}) defines it with another type than it is called with",
+                program.seen_from_here(&at.file),
+                at.line
+            ),
+        };
+    }
+    if calls_back(plain) {
+        return ": it calls the function that is handed to it".to_owned();
+    }
+    if let Some(why) = not_known_here(view, plain).or_else(|| left_out(view, plain)) {
+        return why;
+    }
+    match program.searched() {
+        _ if has_body => String::new(),
+        Some(searched) => format!(": it is defined in no file of {searched}"),
+        // alone, or before the files beside it are read
+        None => ": it is not defined in this file".to_owned(),
     }
 }
 

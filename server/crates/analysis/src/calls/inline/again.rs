@@ -7,8 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, Term, TermId, TypeKind};
 
 use super::{CallSite, Expander};
-use crate::flow::called::call;
-use crate::flow::called::function_only_gives;
+use crate::flow::called::{call, function_only_gives};
 use crate::Program;
 
 /// What became of calls that are written twice.

@@ -2,7 +2,13 @@
 
 use term::{Body, Op, TermId};
 
-use crate::flow::parts::uncast;
+/// The value before it is converted.
+pub(crate) fn uncast(body: &Body, mut e: TermId) -> TermId {
+    while let (Op::Cast, &[inner]) = (body.op(e), body.args(e)) {
+        e = inner;
+    }
+    e
+}
 
 /// Whether the expression gives memory fresh from an allocation function.
 pub(crate) fn is_fresh_value(body: &Body, e: TermId) -> bool {
