@@ -1,6 +1,6 @@
 //! What follows from two subscripts being equal.
 
-use crate::algebra::poly::Poly;
+use crate::algebra::poly::{Poly, Var};
 use crate::nest::Model;
 
 /// What follows from the equalities by `(x ^ k) ^ k = x` for fixed k: `x ^ k = y` at the two ends gives `x = y ^ k`, and
@@ -11,14 +11,7 @@ pub(super) fn involutions(model: &Model<'_>, equal: &[(Poly, Poly)]) -> Vec<(Pol
     if model.vars.images.is_empty() {
         return Vec::new();
     }
-    // `image + rest` with a fixed rest.
-    let split = |p: &Poly| {
-        let mut images = p.vars().filter(|v| model.vars.images.contains_key(v));
-        let v = images.next().filter(|&v| images.next().is_none() && p.coefficient(v) == 1)?;
-        let rest = p.sub(&Poly::var(v))?;
-        let fixed = rest.vars().all(|x| model.is_param(x));
-        fixed.then_some((v, rest))
-    };
+    let split = |p: &Poly| split(model, p, |v| model.vars.images.contains_key(&v));
     let image_of = |x: &Poly, k: &Poly| {
         model.vars.images.iter().find(|(_, (y, j))| y == x && j == k).map(|(v, _)| Poly::var(*v))
     };
@@ -52,14 +45,7 @@ pub(super) fn injections(model: &Model<'_>, equal: &[(Poly, Poly)]) -> (Vec<(Pol
     if model.vars.loads.is_empty() {
         return (out, promises);
     }
-    // `load + rest` with a fixed rest
-    let split = |p: &Poly| {
-        let mut loads = p.vars().filter(|v| model.vars.loads.contains_key(v));
-        let v = loads.next().filter(|&v| loads.next().is_none() && p.coefficient(v) == 1)?;
-        let rest = p.sub(&Poly::var(v))?;
-        let fixed = rest.vars().all(|x| model.is_param(x));
-        fixed.then_some((v, rest))
-    };
+    let split = |p: &Poly| split(model, p, |v| model.vars.loads.contains_key(&v));
     let mut todo: Vec<(Poly, Poly)> = equal.to_vec();
     while let Some((p, q)) = todo.pop() {
         let (Some((v, r)), Some((w, s))) = (split(&p), split(&q)) else { continue };
@@ -74,4 +60,13 @@ pub(super) fn injections(model: &Model<'_>, equal: &[(Poly, Poly)]) -> (Vec<(Pol
         }
     }
     (out, promises)
+}
+
+/// The one variable of a kind in a sum, and the rest, which is fixed.
+fn split(model: &Model<'_>, p: &Poly, is_one: impl Fn(Var) -> bool) -> Option<(Var, Poly)> {
+    let mut of_kind = p.vars().filter(|&v| is_one(v));
+    let v = of_kind.next().filter(|&v| of_kind.next().is_none() && p.coefficient(v) == 1)?;
+    let rest = p.sub(&Poly::var(v))?;
+    let fixed = rest.vars().all(|x| model.is_param(x));
+    fixed.then_some((v, rest))
 }
