@@ -252,6 +252,7 @@ fn conditions_only(l: &LoopFacts) -> LoopFacts {
         conditions: Vec::new(),
         dependences: Vec::new(),
         more_dependences: false,
+        most_rounds: None,
         obstacles: Vec::new(),
         privates: Vec::new(),
         reductions: Vec::new(),

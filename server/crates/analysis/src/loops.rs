@@ -15,8 +15,9 @@ use self::replays::Replays;
 
 use base::{Budget, Effort};
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, Op, SymbolId, TermId};
+use term::{BinOp, Body, Op, SymbolId, TermId};
 
+use crate::algebra::poly::Domain;
 use crate::classify::privatize::{privacy, Privacy};
 use crate::classify::recurrences::recurrences;
 use crate::classify::reductions::Looked;
@@ -28,7 +29,7 @@ use crate::loops::aliases::alias_conditions;
 use crate::nest::{AffineAccess, Model, Reading};
 use crate::{
     Cells, Condition, ConditionKind, Control, Dependence, DependenceKind, Facts, LoopFacts, LoopId, MetBy,
-    Obstacle, ObstacleKind, Private, Program, Reduction, ReductionOp, Verdict, Work,
+    Obstacle, ObstacleKind, Private, Program, Reduction, ReductionOp, Step, Verdict, Work,
 };
 
 /// `whole`: the steps of the function that are left behind reading it.
@@ -110,6 +111,7 @@ pub(crate) fn of_loop(body: &Body, t: TermId, depth: u32, control: Result<Contro
         conditions: Vec::new(),
         dependences: Vec::new(),
         more_dependences: false,
+        most_rounds: None,
         obstacles: Vec::new(),
         privates: Vec::new(),
         reductions: Vec::new(),
@@ -127,6 +129,27 @@ fn look_around(cx: &Context<'_>, t: TermId, facts: &mut LoopFacts) {
     if let Some(kind) = rounding(cx.body, cx.program, cx.concern(), t) {
         facts.note(kind, MetBy::RunTimeCheck, None);
     }
+}
+
+/// A number of iterations that the root never has more of, where one that small is proved.
+fn most_rounds(model: &Model<'_>, budget: &Budget) -> Option<u64> {
+    let l = model.loops.first()?;
+    let control = l.control.as_ref().filter(|c| c.offset == 0 && !c.at_least_once)?;
+    let (Step::Const(step @ 1..), closed) = (&control.step, control.relation == BinOp::Le) else {
+        return None;
+    };
+    if !closed && control.relation != BinOp::Lt {
+        return None;
+    }
+    let way = l.limit.as_ref()?.sub(l.lower.as_ref()?)?.add_constant(i128::from(closed))?;
+    let known = model.prover();
+    let at_most = |most: u64| {
+        let left = way.scale(-1).and_then(|n| n.add_constant(i128::from(most).checked_mul(*step)?));
+        left.is_some_and(|left| known.non_negative(&left, &Domain::always(), budget))
+    };
+    // what stands behind a loop that was unrolled by a power of two
+    let most = [31, 15, 7, 3, 1].into_iter().take_while(|&most| at_most(most));
+    most.last()
 }
 
 /// What must hold for a model to be the program and its objects to be apart, with how it is met, and what stands in the
@@ -211,6 +234,7 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
         return facts;
     }
     let model = reading.model;
+    facts.most_rounds = most_rounds(&model, budget);
     let accesses: Vec<AffineAccess> =
         model.accesses.iter().filter(|a| !scalars.set_aside(a)).cloned().collect();
     alias_conditions(cx, &model, &accesses, &mut facts);

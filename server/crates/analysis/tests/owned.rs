@@ -8,7 +8,7 @@ use base::Budget;
 fn members_of_new_structures_lead_to_memory_of_their_own() {
     for (function, told) in [
         ("double *f(int n, double *x) { vec *v = made(n); for (int i = 0; i < n; i++) v->x[i] = x[i + 1]; return v->x; }", "independent"),
-        ("void f(int n, vec *w) { vec v = by_value(n); for (int i = 0; i < n; i++) v.x[i] = w->x[i + 1]; released(&v); }", "?"),
+        ("void f(int n, vec *w) { vec v = by_value(n); for (int i = 0; i < n; i++) v.x[i] = w->x[i + 1]; released(&v); }", "independent"),
         ("void f(int n, vec *w) { vec v = by_value(n); for (int i = 0; i < n; i++) v.x[i] = w->x[i + 1]; free(v.x); }", "independent"),
         ("void f(int n) { vec v = again(n), w = again(n); for (int i = 0; i < n; i++) v.x[i] = w.x[i + 1]; }", "independent"),
         ("void f(int n, vec *w) { vec *v = made(n); printed(v); for (int i = 0; i < n; i++) v->x[i] = w->x[i + 1]; freed(v); }", "independent"),

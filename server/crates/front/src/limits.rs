@@ -12,6 +12,8 @@ pub(crate) mod c_call {
     pub(crate) const MOST_MEMBERS: usize = 16;
     /// Members noted in one function.
     pub(crate) const MOST_HANDED: usize = 96;
+    /// Members on the way to such a structure.
+    pub(crate) const MOST_STEPS: usize = 6;
 }
 
 /// Of `c::headers`.

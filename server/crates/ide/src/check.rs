@@ -305,6 +305,7 @@ fn not_analyzed(body: &Body) -> Facts {
             conditions: Vec::new(),
             dependences: Vec::new(),
             more_dependences: false,
+            most_rounds: None,
             obstacles: vec![obstacle],
             privates: Vec::new(),
             reductions: Vec::new(),

@@ -77,7 +77,16 @@ impl Body {
     fn returns_twice(&self, t: TermId) -> bool {
         let (Op::Call, Some(&f)) = (self.op(t), self.args(t).first()) else { return false };
         let name = self.as_symbol(f).map(|s| &*self.symbols[s].name);
-        let known = ["setjmp", "_setjmp", "__sigsetjmp", "sigsetjmp", "savectx", "vfork", "getcontext"];
+        let known = [
+            "setjmp",
+            "_setjmp",
+            "__sigsetjmp",
+            "sigsetjmp",
+            "savectx",
+            "vfork",
+            "getcontext",
+            "swapcontext",
+        ];
         name.is_some_and(|n| known.contains(&n.trim_start_matches("__builtin_")))
     }
 }

@@ -34,23 +34,24 @@ enum Reach {
     Restrict {
         param: bool,
     },
-    /// A parameter that keeps its value, or moves in what it was given.
+    /// A parameter, or a part of one, that keeps its value, or moves in what it was given.
     Param,
     Global,
     Pointer,
 }
 
-fn reach(body: &Body, effects: &Effects<'_>, s: SymbolId) -> Reach {
+fn reach(body: &Body, effects: &Effects<'_>, during: TermId, s: SymbolId) -> Reach {
     let symbol = &body.symbols[s];
     let ty = body.types.get(symbol.ty);
     if !matches!(ty.kind, TypeKind::Pointer { .. }) {
         let own = symbol.storage.is_of_call();
         // nobody but its function names a `static` local
         let is_named_here = own || symbol.storage.is_static_local();
-        let hidden = is_named_here && !symbol.address_taken || own && effects.stays_home(s);
+        let hidden =
+            is_named_here && !symbol.address_taken || own && effects.stays_home_until(Some(during), s);
         return Reach::Named { own, hidden };
     }
-    if effects.owns_memory(s) {
+    if effects.owns_memory(during, s) {
         return Reach::Owned;
     }
     let steady = effects.is_single_valued(s);
@@ -66,7 +67,7 @@ fn reach(body: &Body, effects: &Effects<'_>, s: SymbolId) -> Reach {
     if ty.quals.is_restrict && (steady || walks()) {
         return Reach::Restrict { param: is_param };
     }
-    if is_param && (steady || walks()) {
+    if is_param && (steady || walks()) || is_part_of_given(body, effects, s) {
         return Reach::Param;
     }
     if is_fresh(body, effects, s) || crate::alias::row_tables::has_fresh_rows(body, effects, s) {
@@ -76,6 +77,21 @@ fn reach(body: &Body, effects: &Effects<'_>, s: SymbolId) -> Reach {
         Storage::Global { .. } => Reach::Global,
         _ => Reach::Pointer,
     }
+}
+
+/// Whether the pointer is a member of a structure that the function was handed as a whole and leaves as it is.
+fn is_part_of_given(body: &Body, effects: &Effects<'_>, s: SymbolId) -> bool {
+    let Some(mut at) = body.path_term(s) else { return false };
+    while let (Op::Member { arrow: false, .. }, &[of]) = (body.op(at), body.args(at)) {
+        at = of;
+    }
+    let of = body.as_symbol(at).filter(|&p| p != s);
+    of.is_some_and(|p| {
+        let v = &body.symbols[p];
+        matches!(v.storage, Storage::Param(_))
+            && matches!(body.types.kind(v.ty), TypeKind::Record(_))
+            && effects.is_single_valued(p)
+    })
 }
 
 /// Whether all a local pointer ever holds is what an allocation function returned to it alone (or null): at each moment
@@ -100,8 +116,14 @@ fn is_fresh(body: &Body, effects: &Effects<'_>, s: SymbolId) -> bool {
     values.iter().any(|&e| allocated(e)) && values.iter().all(|&e| allocated(e) || is_null(body, e))
 }
 
-/// Whether memory reached through `a` and through `b` (different variables) can overlap.
-pub(crate) fn aliasing(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Aliasing {
+/// Whether memory reached through `a` and through `b` (different variables) can overlap while `during`, a loop, runs.
+pub(crate) fn aliasing(
+    body: &Body,
+    effects: &Effects<'_>,
+    during: TermId,
+    a: SymbolId,
+    b: SymbolId,
+) -> Aliasing {
     // what a device provides, as the index of a thread, lies in no memory
     let provided = |s: SymbolId| body.symbols[s].storage == Storage::Builtin;
     let apart = provided(a)
@@ -111,7 +133,7 @@ pub(crate) fn aliasing(body: &Body, effects: &Effects<'_>, a: SymbolId, b: Symbo
         || are_arrays_of_other_numbers(body, a, b);
     match apart {
         true => Aliasing::Distinct,
-        false => by_reach(body, effects, a, b),
+        false => by_reach(body, effects, during, a, b),
     }
 }
 
@@ -148,7 +170,7 @@ fn are_arrays_of_other_numbers(body: &Body, a: SymbolId, b: SymbolId) -> bool {
     number(a).zip(number(b)).is_some_and(|(x, y)| x != y)
 }
 
-fn by_reach(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Aliasing {
+fn by_reach(body: &Body, effects: &Effects<'_>, during: TermId, a: SymbolId, b: SymbolId) -> Aliasing {
     use Aliasing::{Distinct, May};
     if a == b {
         return May;
@@ -162,7 +184,7 @@ fn by_reach(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Ali
     if is_constant_object(body, a) || is_constant_object(body, b) {
         return Distinct;
     }
-    let (x, y) = (reach(body, effects, a), reach(body, effects, b));
+    let (x, y) = (reach(body, effects, during, a), reach(body, effects, during, b));
     match (x, y) {
         (Reach::Owned, _) | (_, Reach::Owned) => Distinct,
         (Reach::Named { .. }, Reach::Named { .. }) => Distinct,
@@ -177,7 +199,7 @@ fn by_reach(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Ali
             // an earlier call may have left the name of a `static` one with somebody
             let is_static = body.symbols[named].storage.is_static_local();
             let given = is_handed_in && !is_static || p == Reach::Fresh;
-            if is_array && !given && !effects.stays_home(named) {
+            if is_array && !given && !effects.stays_home_until(Some(during), named) {
                 May
             } else {
                 Distinct
@@ -187,8 +209,8 @@ fn by_reach(body: &Body, effects: &Effects<'_>, a: SymbolId, b: SymbolId) -> Ali
         (Reach::Fresh, Reach::Fresh | Reach::Param | Reach::Restrict { .. } | Reach::Named { .. })
         | (Reach::Param | Reach::Restrict { .. } | Reach::Named { .. }, Reach::Fresh) => Distinct,
         // What nobody was told of no other pointer shows.
-        (Reach::Fresh, Reach::Pointer | Reach::Global) if effects.tells_nobody(a) => Distinct,
-        (Reach::Pointer | Reach::Global, Reach::Fresh) if effects.tells_nobody(b) => Distinct,
+        (Reach::Fresh, Reach::Pointer | Reach::Global) if effects.tells_nobody(during, a, b) => Distinct,
+        (Reach::Pointer | Reach::Global, Reach::Fresh) if effects.tells_nobody(during, b, a) => Distinct,
         // What a restrict parameter reaches and the loop modifies is reached through nothing else; only a local
         // pointer could have been derived from it.
         (Reach::Restrict { param: true }, other) | (other, Reach::Restrict { param: true }) => match other {

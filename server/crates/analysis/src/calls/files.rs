@@ -230,7 +230,7 @@ pub struct OtherFiles {
     /// How many of them are of the folder of the file that asks: they come first.
     near: usize,
     definers: FxHashMap<Arc<str>, Definer>,
-    /// Where was looked for them: continues "defined in no file of".
+    /// Where was looked for them: continues "not found with a body in".
     searched: Arc<str>,
 }
 
@@ -291,7 +291,7 @@ impl OtherFiles {
         Arc::ptr_eq(a, b) || nothing(a) && nothing(b)
     }
 
-    /// Where was looked for them: continues "defined in no file of"; `None`: nowhere.
+    /// Where was looked for them: continues "not found with a body in"; `None`: nowhere.
     pub fn searched(&self) -> Option<&str> {
         Some(&*self.searched).filter(|s| !s.is_empty())
     }

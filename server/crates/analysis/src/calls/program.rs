@@ -292,7 +292,7 @@ impl Program {
         })
     }
 
-    /// Where other files were looked for: continues "defined in no file of".
+    /// Where other files were looked for: continues "not found with a body in".
     pub fn searched(&self) -> Option<&str> {
         self.inner.others.searched()
     }

@@ -16,6 +16,7 @@ use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::calls::function::{arguments_fit, called, is_declared_as, own_callee, Function, Local};
 use crate::calls::mentions::Mentions;
+use crate::flow::ends::{endless, never_comes_to_its_end};
 use crate::flow::library::{library_effect, LibraryResult};
 use crate::flow::owned::{returned_members, stores_pointers};
 use crate::{Roots, Summary, Through, TroubleKind};
@@ -158,6 +159,7 @@ impl Scan<'_> {
             [NotUnderstood, Replaceable, Volatile].iter().all(|k| !self.out.troubles.contains_key(k));
         if !self.out.recursive && is_read {
             self.out.owned_members = returned_members(body, &|call| self.callee(call));
+            self.out.never_returns = never_comes_to_its_end(body, list, &|call| self.callee(call));
         }
     }
 
@@ -568,21 +570,4 @@ impl Scan<'_> {
             self.out.troubles.entry(*k).or_insert_with(|| n.clone());
         }
     }
-}
-
-/// Whether a loop's condition is a constant that never ends it, and nothing leaves it: C11 6.8.5p6 promises an end only
-/// of loops whose condition is no constant.
-fn endless(body: &Body, t: TermId) -> bool {
-    let args = body.args(t);
-    let condition = match body.op(t) {
-        Op::For => args.get(1),
-        Op::While => args.first(),
-        _ => args.get(1),
-    };
-    let constant = condition.is_some_and(|&c| match body.op(c) {
-        Op::Empty => true,
-        Op::Int(v) => *v != 0,
-        _ => false,
-    });
-    constant && crate::flow::liveness::early_exit(body, t).is_none()
 }

@@ -148,6 +148,8 @@ pub struct LoopFacts {
     pub depth: u32,
     /// How it counts, or why it is not a counted loop.
     pub control: Result<Control, Obstacle>,
+    /// How many iterations there are at most, where that is proved to be few: what is left over behind an unrolled loop.
+    pub most_rounds: Option<u64>,
     pub verdict: Verdict,
     /// What an `Independent` or `Reduction` verdict needs (all of them must hold together).
     pub conditions: Vec<Condition>,

@@ -22,6 +22,8 @@ pub struct Summary {
     /// Pointer members of the structure that it returns, or of what the returned pointer points to, which alone lead to memory that was
     /// made, or are null.
     pub owned_members: BTreeSet<Arc<str>>,
+    /// Whether no call of it ever comes back: whichever way it takes ends the program.
+    pub never_returns: bool,
     /// Functions it calls, by name, the library's included.
     pub calls: BTreeSet<Arc<str>>,
     /// Whether it may call itself, directly or through others.

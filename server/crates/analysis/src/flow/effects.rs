@@ -2,18 +2,18 @@
 //!
 //! Only variables are counted here; memory behind pointers is the business of `nest`.
 
+mod told;
+
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeSet;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
+use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::flow::called::{call, keeps, Called, Callees};
+use crate::flow::ends::never_returns;
 use crate::flow::library::only_computes;
-use crate::flow::owned::owned_members;
-use crate::flow::parts::{owner, pointed_by, written_part};
+use crate::flow::parts::written_part;
 use crate::{ObstacleKind, Summary};
 
 /// Memoised write sets of one body.
@@ -35,13 +35,11 @@ pub(crate) struct Effects<'a> {
     memo: RefCell<FxHashMap<TermId, Rc<FxHashSet<SymbolId>>>>,
     /// The same with the variables of which a part is written.
     parts: RefCell<FxHashMap<TermId, Rc<FxHashSet<SymbolId>>>>,
+    /// Whether a term writes memory.
+    stores: RefCell<FxHashMap<TermId, bool>>,
     parents: OnceCell<Vec<Option<TermId>>>,
-    /// Variables that a pointer is made of, itself or a part of it, and may still be somewhere when what made it is done.
-    abroad: OnceCell<FxHashSet<SymbolId>>,
-    /// See [`Effects::tells_nobody`].
-    told: OnceCell<FxHashSet<SymbolId>>,
-    /// See [`Effects::owns_memory`].
-    owned: RefCell<FxHashMap<SymbolId, BTreeSet<Arc<str>>>>,
+    /// What becomes known to whom, and when.
+    known: told::Known,
     /// Labels and all terms around them.
     entered: OnceCell<FxHashSet<TermId>>,
     jumps: OnceCell<bool>,
@@ -100,11 +98,11 @@ impl<'a> Effects<'a> {
             }
             unseen.insert(t, list);
         }
-        let (memo, parts) = (RefCell::default(), RefCell::default());
-        let (parents, abroad, told) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        let (memo, parts, stores) = (RefCell::default(), RefCell::default(), RefCell::default());
+        let parents = OnceCell::new();
         let (entered, jumps) = (OnceCell::new(), OnceCell::new());
         let (gaps, locals) = (OnceCell::new(), OnceCell::new());
-        let (telling, owned) = (RefCell::default(), RefCell::default());
+        let telling = RefCell::default();
         Effects {
             body,
             program,
@@ -116,10 +114,9 @@ impl<'a> Effects<'a> {
             in_gaps,
             memo,
             parts,
+            stores,
             parents,
-            abroad,
-            told,
-            owned,
+            known: told::Known::default(),
             entered,
             jumps,
             gaps,
@@ -149,15 +146,29 @@ impl<'a> Effects<'a> {
         around.filter(|&x| self.body.op(x).is_loop()).last().unwrap_or(t)
     }
 
-    /// Whether a label is the term or stands in it, so that control may come into it from elsewhere.
+    /// Whether a label is the term or stands in it, so that control may come into it from elsewhere. Of a `switch` what stands deeper
+    /// than its own parts is come to so: `{ h = 1; case 5: … }`.
     pub(crate) fn entered_by_label(&self, t: TermId) -> bool {
+        let body = self.body;
         let around = || {
             let mut out = FxHashSet::default();
-            for l in self.body.walk(self.body.root).filter(|&t| matches!(self.body.op(t), Op::Label(_))) {
+            for l in body.walk(body.root) {
+                let is_case = match body.op(l) {
+                    Op::Label(_) => false,
+                    Op::Case | Op::Default => true,
+                    _ => continue,
+                };
+                let is_part = |x: TermId| {
+                    let up = self.parent(x);
+                    up.and_then(|list| self.parent(list)).is_some_and(|s| *body.op(s) == Op::Switch)
+                };
+                if is_case && is_part(l) {
+                    continue;
+                }
                 let mut at = Some(l);
                 // What is around a term that is there is there.
                 while let Some(x) = at.filter(|&x| out.insert(x)) {
-                    at = self.parent(x);
+                    at = self.parent(x).filter(|_| !(is_case && is_part(x)));
                 }
             }
             out
@@ -212,136 +223,36 @@ impl<'a> Effects<'a> {
         telling
     }
 
-    /// Whether nothing but its own name reaches the local variable, once a call that it is given to is over: every pointer
-    /// made of it or of a part of it (an array's name becomes one, C11 6.3.2.1p3) is used at once and not kept.
-    pub(crate) fn stays_home(&self, s: SymbolId) -> bool {
-        let body = self.body;
-        matches!(body.symbols[s].storage, Storage::Local | Storage::Param(_))
-            && !self.in_gaps.contains(&s)
-            && !self.abroad.get_or_init(|| self.made_pointers()).contains(&s)
-    }
-
     /// Whether a call of one of the program's functions gives memory that the call made, and that nothing else was given; nobody else
     /// was told of it either.
     pub(crate) fn makes_memory(&self, call: TermId) -> bool {
         self.program.called(self.body, call).is_some_and(Summary::makes_memory)
     }
 
-    /// Whether the pointer is a member of a local structure that alone leads to its memory.
-    pub(crate) fn owns_memory(&self, path: SymbolId) -> bool {
-        let body = self.body;
-        let place = body.path_term(path).map(|t| (body.op(t), body.args(t)));
-        let Some((Op::Member { field, .. }, &[mut of])) = place else { return false };
-        if let (Op::Deref, &[pointer]) = (body.op(of), body.args(of)) {
-            of = pointer;
+    /// Whether a term, or what it calls, may write memory, or what is known of it is not enough to tell.
+    pub(crate) fn writes_memory(&self, root: TermId) -> bool {
+        if let Some(&known) = self.stores.borrow().get(&root) {
+            return known;
         }
-        let Some(s) = body.as_symbol(of).filter(|s| !self.in_gaps.contains(s)) else { return false };
-        let mut known = self.owned.borrow_mut();
-        let parents = self.parents.get_or_init(|| body.parents());
-        let called = |call| self.program.called(body, call);
-        known.entry(s).or_insert_with(|| owned_members(body, parents, &called, s)).contains(field)
-    }
-
-    /// Whether nobody but the local pointer knows of the memory that it is given: its value, and every pointer that is made of it or of
-    /// a part of what it points to, is used at once and not kept, as far as the function runs on after it.
-    pub(crate) fn tells_nobody(&self, s: SymbolId) -> bool {
-        let symbol = &self.body.symbols[s];
-        symbol.storage == Storage::Local
-            && !symbol.address_taken
-            && !self.in_gaps.contains(&s)
-            && !self.told.get_or_init(|| self.told_pointers()).contains(&s)
-    }
-
-    fn told_pointers(&self) -> FxHashSet<SymbolId> {
         let body = self.body;
-        let kind = |t: TermId| body.types.kind(body.ty(t));
-        let mut told = FxHashSet::default();
-        for t in body.walk(body.root) {
-            let place = match (body.op(t), body.args(t)) {
-                (Op::AddrOf, &[place]) => place,
-                (Op::Sym(_), _) if matches!(kind(t), TypeKind::Pointer { .. }) => t,
-                (Op::Member { .. } | Op::Index | Op::Deref, _)
-                    if matches!(kind(t), TypeKind::Array { .. }) =>
-                {
-                    t
-                }
-                _ => continue,
-            };
-            let Some(s) = pointed_by(body, place) else { continue };
-            if !told.contains(&s) && !self.stays_or_ends(t) && !self.is_used_at_once(t) {
-                told.insert(s);
+        // a variable that pointers may show is memory, too
+        let is_reached = |s: SymbolId| !body.symbols[s].is_own_scalar();
+        let may = body.walk(root).any(|t| match body.op(t) {
+            Op::Call => !call(body, self.program, t).is_ok_and(|c| c.writes_nothing()),
+            Op::Reject(_) | Op::Launch | Op::Apply(_) => true,
+            Op::Declare(s) => !body.args(t).is_empty() && is_reached(*s),
+            op if op.is_write() => {
+                body.args(t).first().is_none_or(|&p| body.as_symbol(p).is_none_or(is_reached))
             }
-        }
-        told
-    }
-
-    /// Whether a pointer is set there and its value used at once, tested, or handed out where the function ends.
-    fn stays_or_ends(&self, pointer: TermId) -> bool {
-        let Some(p) = self.parent(pointer) else { return false };
-        let is_first = self.body.args(p).first() == Some(&pointer);
-        match self.body.op(p) {
-            Op::Assign => {
-                let is_statement = self.parent(p).is_some_and(|q| *self.body.op(q) == Op::List);
-                is_first && (is_statement || self.is_used_at_once(p) || self.stays_or_ends(p))
-            }
-            Op::If | Op::Select => is_first,
-            Op::Unary(UnOp::Not) | Op::Return => true,
             _ => false,
-        }
+        });
+        self.stores.borrow_mut().insert(root, may);
+        may
     }
 
-    fn made_pointers(&self) -> FxHashSet<SymbolId> {
-        let body = self.body;
-        let is_array = |t: TermId| matches!(body.types.kind(body.ty(t)), TypeKind::Array { .. });
-        let mut abroad = FxHashSet::default();
-        for t in body.walk(body.root) {
-            let place = match (body.op(t), body.args(t)) {
-                (Op::AddrOf, &[place]) => place,
-                (Op::Sym(_) | Op::Member { .. } | Op::Index | Op::Deref, _) if is_array(t) => t,
-                _ => continue,
-            };
-            let Some((s, _)) = owner(body, place) else { continue };
-            if !abroad.contains(&s) && !self.is_used_at_once(t) {
-                abroad.insert(s);
-            }
-        }
-        abroad
-    }
-
-    /// Whether a pointer value does not outlive the expression it stands in.
-    fn is_used_at_once(&self, pointer: TermId) -> bool {
-        let body = self.body;
-        let mut at = pointer;
-        // what an address is as a number may become an address again anywhere
-        let mut is_number = false;
-        for _ in 0..100 {
-            let Some(p) = self.parent(at) else { return false };
-            let args = body.args(p);
-            match body.op(p) {
-                Op::SizeOf | Op::AddrOf => return true,
-                // Names a place. An array in an array is looked at by itself.
-                Op::Index | Op::Deref | Op::Member { .. } => return true,
-                Op::Binary(op) if op.is_comparison() || op.is_logical() => return true,
-                Op::Cast if matches!(body.types.kind(body.ty(p)), TypeKind::Void) => return true,
-                Op::Binary(_) => at = p,
-                Op::Cast => {
-                    is_number |= body.types.is_arithmetic(body.ty(p));
-                    at = p;
-                }
-                Op::Call if is_number => return false,
-                Op::Call => {
-                    let Some(k) = args.iter().skip(1).position(|&a| a == at) else { return false };
-                    let kept = keeps(body, self.program, p, k);
-                    // What it returns may be made of the pointer.
-                    let number = body.types.is_arithmetic(body.ty(p))
-                        || matches!(body.types.kind(body.ty(p)), TypeKind::Void);
-                    let dropped = self.parent(p).is_some_and(|q| *body.op(q) == Op::List);
-                    return !kept && (number || dropped);
-                }
-                _ => return false,
-            }
-        }
-        false
+    /// Whether the call never comes back.
+    pub(crate) fn never_returns(&self, t: TermId) -> bool {
+        never_returns(self.body, &|call| self.program.called(self.body, call), t)
     }
 
     /// Variables that a term under `root` writes directly (declared ones included), those that a call there may write by

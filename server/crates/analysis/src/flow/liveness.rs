@@ -203,6 +203,19 @@ fn is_members_only(body: &Body, mut place: TermId) -> bool {
     matches!(body.op(place), Op::Sym(_))
 }
 
+/// Whether the part of a `switch` holds labels of that `switch` below itself.
+fn has_deeper_labels(body: &Body, part: TermId) -> bool {
+    let mut open = vec![part];
+    while let Some(t) = open.pop() {
+        match body.op(t) {
+            Op::Case | Op::Default if t != part => return true,
+            Op::Switch => {}
+            _ => open.extend(body.args(t)),
+        }
+    }
+    false
+}
+
 /// Subscripts on the way to a place.
 fn subscripts(body: &Body, place: TermId) -> Vec<TermId> {
     let (mut at, mut out) = (place, Vec::new());
@@ -398,6 +411,9 @@ impl<'a> Forward<'a> {
                 let mut at = State::Ended;
                 let mut complete = false;
                 for &item in body.args(*args.get(1)?) {
+                    if has_deeper_labels(body, item) {
+                        return None;
+                    }
                     match body.op(item) {
                         Op::Case => at = self.copy(&s)?,
                         Op::Default => (at, complete) = (self.copy(&s)?, true),

@@ -3,6 +3,7 @@
 pub(crate) mod called;
 pub(crate) mod counted_loop;
 pub(crate) mod effects;
+pub(crate) mod ends;
 pub(crate) mod fresh;
 pub(crate) mod library;
 pub(crate) mod liveness;

@@ -17,11 +17,13 @@ use crate::Summary;
 /// What is known of the function that a call calls.
 type Known<'k> = dyn Fn(TermId) -> Option<&'k Summary> + 'k;
 
-/// The pointer members of a local structure, or of what a local pointer points to, that own what they lead to.
+/// The pointer members of a local structure, or of what a local pointer points to, that own what they lead to, as far as the places
+/// that matter show.
 pub(crate) fn owned_members(
     body: &Body,
     parents: &[Option<TermId>],
     known: &Known<'_>,
+    matters: &dyn Fn(TermId) -> bool,
     s: SymbolId,
 ) -> BTreeSet<Arc<str>> {
     let symbol = &body.symbols[s];
@@ -35,14 +37,14 @@ pub(crate) fn owned_members(
     else {
         return BTreeSet::new();
     };
-    if symbol.storage != Storage::Local || symbol.address_taken {
+    if symbol.storage != Storage::Local {
         return BTreeSet::new();
     }
     // what was given no value leads nowhere
     let pointers = fields.iter().filter(|f| matches!(body.types.kind(f.ty), TypeKind::Pointer { .. }));
     let members = pointers.map(|f| (f.name.clone(), true)).collect();
     let mut look = Look { body, parents, known, is_pointer, members, made: None };
-    for t in body.walk(body.root) {
+    for t in body.walk(body.root).filter(|&t| matters(t)) {
         let is_known = match body.op(t) {
             Op::Declare(d) if *d == s => body.args(t).first().is_none_or(|&v| look.made_by(v)),
             Op::Sym(x) if *x == s => look.occurrence(t),
@@ -283,7 +285,7 @@ pub(crate) fn returned_members(body: &Body, known: &Known<'_>) -> BTreeSet<Arc<s
     let mut all: Option<BTreeSet<Arc<str>>> = None;
     for v in values {
         let of = match body.op(v) {
-            Op::Sym(s) => owned_members(body, &parents, known, *s),
+            Op::Sym(s) => owned_members(body, &parents, known, &|_| true, *s),
             Op::Call => known(v).map(|s| s.owned_members.clone()).unwrap_or_default(),
             _ => BTreeSet::new(),
         };

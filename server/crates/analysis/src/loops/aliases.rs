@@ -54,7 +54,7 @@ pub(crate) fn alias_conditions(
                 continue;
             }
             let (a, b) = (*a, *b);
-            if aliasing(cx.body, &cx.effects, a, b) == Aliasing::Distinct {
+            if aliasing(cx.body, &cx.effects, model.root, a, b) == Aliasing::Distinct {
                 continue;
             }
             let other = model.objects.other_rows(a, b);
@@ -87,9 +87,10 @@ pub(crate) fn alias_conditions(
     }
 }
 
-/// The pairs of objects that share no memory, as the body itself calls them (`own`), among those that are accessed.
+/// The pairs of objects that share no memory while a loop runs, as the body itself calls them (`own`), among those that are accessed.
 pub(crate) fn apart(
     cx: &Context<'_>,
+    root: TermId,
     accesses: &[&AffineAccess],
     own: &dyn Fn(SymbolId) -> Option<SymbolId>,
 ) -> Vec<(SymbolId, SymbolId)> {
@@ -99,7 +100,7 @@ pub(crate) fn apart(
     for (k, &a) in bases.iter().enumerate() {
         for &b in bases.iter().skip(k + 1) {
             let (Some(x), Some(y)) = (own(a), own(b)) else { continue };
-            match aliasing(cx.body, &cx.effects, a, b) {
+            match aliasing(cx.body, &cx.effects, root, a, b) {
                 Aliasing::Distinct => apart.insert((x.min(y), x.max(y))),
                 Aliasing::May => not.insert((x.min(y), x.max(y))),
             };

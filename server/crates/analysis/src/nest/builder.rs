@@ -322,8 +322,8 @@ impl<'a> Builder<'a> {
         v
     }
 
-    /// The same expression where the text has it: in the loop, as an argument that went into a call (`l.n` of `copy(l.n, …)`), or a
-    /// member of a variable (`m.w`) anywhere: that can be evaluated before any loop.
+    /// The same expression where the text has it: in the loop, as an argument that went into a call (`l.n` of `copy(l.n, …)`), a
+    /// member of a variable (`m.w`) anywhere, which can be evaluated before any loop, or one of a structure that calls are given.
     pub(super) fn in_the_text(&self, t: TermId) -> TermId {
         let (body, own) = (self.body, self.how.own);
         if t.index() < own {
@@ -337,7 +337,9 @@ impl<'a> Builder<'a> {
             .collect();
         let is_member = |x: TermId| matches!(body.op(x), Op::Sym(_) | Op::Member { arrow: false, .. });
         let anywhere = || same.first().copied().filter(|_| body.walk(t).all(is_member));
-        same.iter().copied().find(is_inside).or_else(anywhere).unwrap_or(t)
+        // noted of the first call that is given the structure, and meant of all
+        let handed = || same.iter().copied().find(|x| body.said.members.contains(x));
+        same.iter().copied().find(is_inside).or_else(anywhere).or_else(handed).unwrap_or(t)
     }
 
     pub(super) fn obstacle(&mut self, kind: ObstacleKind, term: TermId) {

@@ -14,10 +14,28 @@ use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind
 use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::algebra::project::project;
 use crate::flow::counted_loop;
+use crate::flow::effects::Effects;
 use crate::nest::builder::Builder;
 use crate::{Control, Param, Step};
 
-type Changed = FxHashSet<SymbolId>;
+/// What may have changed between a place and the root.
+#[derive(Clone, Default)]
+struct Changed {
+    variables: FxHashSet<SymbolId>,
+    /// Memory, and with it all variables that others may reach.
+    memory: bool,
+}
+
+impl Changed {
+    fn contains(&self, s: &SymbolId) -> bool {
+        self.variables.contains(s)
+    }
+    /// What a term may change.
+    fn by(&mut self, effects: &Effects<'_>, t: TermId) {
+        self.variables.extend(effects.writes_in(t).iter().copied());
+        self.memory = self.memory || effects.writes_memory(t);
+    }
+}
 
 impl Builder<'_> {
     /// Reads the facts. `around`: the terms from the body's root down to the loop, both included.
@@ -117,18 +135,25 @@ impl Builder<'_> {
                     let grand =
                         around.iter().position(|&t| t == parent).and_then(|k| around.get(k.wrapping_sub(1)));
                     if grand.is_some_and(|&g| *self.body.op(g) == Op::Switch) {
-                        changed.extend(self.effects.writes_in(parent).iter().copied());
+                        changed.by(self.effects, parent);
                         continue;
                     }
                     let at = args.iter().position(|&a| a == child).unwrap_or(0);
                     let telling = self.effects.telling(parent);
+                    let mut behind = at;
                     for &k in telling.iter().rev().filter(|&&k| (k as usize) < at) {
                         let before = args[k as usize];
+                        // those between tell nothing, but may write
+                        let mut between = args[k as usize + 1..behind].iter();
+                        changed.memory = changed.memory || between.any(|&t| self.effects.writes_memory(t));
+                        behind = k as usize;
                         if self.effects.entered_by_label(before) {
                             return;
                         }
                         self.facts_of(before, &mut changed, control);
                     }
+                    let mut first = args[..behind].iter();
+                    changed.memory = changed.memory || first.any(|&t| self.effects.writes_memory(t));
                 }
                 Op::If => {
                     if self.effects.entered_by_label(parent) {
@@ -139,12 +164,12 @@ impl Builder<'_> {
                     } else if args.get(2) == Some(&child) {
                         self.assume(args[0], false, &changed, 0);
                     }
-                    changed.extend(self.effects.writes_in(args[0]).iter().copied());
+                    changed.by(self.effects, args[0]);
                 }
                 Op::Function(_) | Op::Program => {}
                 // Loops, and whatever else may have run before.
                 _ if self.effects.entered_by_label(parent) => return,
-                _ => changed.extend(self.effects.writes_in(parent).iter().copied()),
+                _ => changed.by(self.effects, parent),
             }
         }
     }
@@ -174,13 +199,15 @@ impl Builder<'_> {
                     self.divided(s, args[1], changed, control);
                 }
             }
-            // Who comes past `if (c) return;` has seen c fail.
-            Op::If if args.len() == 2 && leaves(self.body, args[1]) => {
-                self.assume(args[0], false, changed, 0)
+            // Who comes past `if (c) return;` has seen c fail, and nothing that was done on the other way.
+            Op::If if args.len() == 2 && self.leaves(args[1]) => {
+                self.assume(args[0], false, changed, 0);
+                changed.by(self.effects, args[0]);
+                return;
             }
             _ => {}
         }
-        changed.extend(self.effects.writes_in(t).iter().copied());
+        changed.by(self.effects, t);
     }
 
     fn assigned(&mut self, s: SymbolId, e: TermId, changed: &Changed) {
@@ -311,7 +338,7 @@ impl Builder<'_> {
                 for (k, &a) in args.iter().enumerate() {
                     let mut by_then = changed.clone();
                     for &later in &args[k + 1..] {
-                        by_then.extend(self.effects.writes_in(later).iter().copied());
+                        by_then.by(self.effects, later);
                     }
                     self.assume(a, holds, &by_then, depth + 1);
                 }
@@ -320,7 +347,7 @@ impl Builder<'_> {
             (Op::Unary(UnOp::Not), _) => return self.assume(args[0], !holds, changed, depth + 1),
             _ => {}
         }
-        if !self.is_plain_fact(c, changed) {
+        if !self.is_fact(c, changed) {
             return;
         }
         let domain = self.quietly(|m| {
@@ -344,7 +371,10 @@ impl Builder<'_> {
     fn quietly<T>(&mut self, f: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let before =
             (self.accesses.len(), self.obligations.len(), self.obstacles.len(), self.vars.count_defined());
+        let assumed = self.assumed.len();
         let out = f(self);
+        // what was there when the root began needs not stay
+        self.assumed.truncate(assumed);
         let clean = self.obligations.len() == before.1
             && self.obstacles.len() == before.2
             && self.vars.count_defined() == before.3;
@@ -374,8 +404,58 @@ impl Builder<'_> {
             })
     }
 
+    /// Likewise, and integers in memory that nothing has been written to since.
+    fn is_fact(&self, e: TermId, changed: &Changed) -> bool {
+        self.is_plain_fact(e, changed)
+            || !changed.memory && self.body.walk(e).take(60).count() < 60 && self.is_remembered(e, changed)
+    }
+
+    fn is_remembered(&self, e: TermId, changed: &Changed) -> bool {
+        let (body, args) = (self.body, self.body.args(e));
+        let is_int = body.types.as_int(body.ty(e)).is_some();
+        match body.op(e) {
+            Op::Int(_) => is_int,
+            Op::Unary(_) | Op::Binary(_) | Op::Cast => {
+                is_int && args.iter().all(|&a| self.is_remembered(a, changed))
+            }
+            Op::Sym(_) | Op::Deref | Op::Index | Op::Member { .. } => {
+                is_int && self.is_same_place(e, changed)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the place is where it was, and others do not change it unseen.
+    fn is_same_place(&self, place: TermId, changed: &Changed) -> bool {
+        let body = self.body;
+        let quals = body.types.quals(body.ty(place));
+        let is_quiet = !quals.is_volatile && !quals.is_atomic;
+        is_quiet
+            && match (body.op(place), body.args(place)) {
+                (Op::Sym(s), _) => {
+                    let v = &body.symbols[*s];
+                    let quals = body.types.quals(v.ty);
+                    !quals.is_volatile && !quals.is_atomic && !changed.contains(s) && v.device.is_none()
+                }
+                (Op::Deref | Op::Member { .. }, &[of]) => self.is_same_place(of, changed),
+                (Op::Index, &[of, at]) => self.is_same_place(of, changed) && self.is_remembered(at, changed),
+                _ => false,
+            }
+    }
+
     fn mentions(&self, e: TermId, s: SymbolId) -> bool {
         self.body.walk(e).any(|x| self.body.as_symbol(x) == Some(s))
+    }
+}
+
+impl Builder<'_> {
+    /// Whether a statement never lets control come past its end: it leaves, or calls what does not come back.
+    fn leaves(&self, t: TermId) -> bool {
+        match self.body.op(t) {
+            Op::List => self.body.args(t).last().is_some_and(|&l| self.leaves(l)),
+            Op::Call => self.effects.never_returns(t),
+            _ => leaves(self.body, t),
+        }
     }
 }
 

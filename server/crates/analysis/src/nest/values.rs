@@ -39,7 +39,7 @@ impl Builder<'_> {
         }
         if let Some(v) = self.env.get(&s) {
             // What others reach may have changed since it was last looked at.
-            if !symbol.is_own_scalar() {
+            if !self.is_left_alone(s) {
                 let v = self.fresh_value();
                 return Some(vec![(Domain::always(), v)]);
             }
@@ -51,6 +51,19 @@ impl Builder<'_> {
             return Some(vec![(Domain::always(), p)]);
         }
         self.entry_value(s)
+    }
+
+    /// Whether nothing but its own name reaches a number while the root runs: its address is taken nowhere, or elsewhere alone and by
+    /// nobody who keeps it.
+    fn is_left_alone(&self, s: SymbolId) -> bool {
+        let (body, symbol) = (self.body, &self.body.symbols[s]);
+        let is_taken =
+            |t: TermId| *body.op(t) == Op::AddrOf && body.walk(t).any(|x| body.as_symbol(x) == Some(s));
+        symbol.is_own_scalar()
+            || symbol.storage == Storage::Local
+                && body.types.as_int(symbol.ty).is_some()
+                && self.effects.stays_home_until(Some(self.root), s)
+                && !body.walk(self.root).any(is_taken)
     }
 
     /// The affine definition of a variable that has one value for the whole body and whose operands do too.
@@ -99,7 +112,7 @@ impl Builder<'_> {
             _ => None,
         };
         match converted {
-            Some(v) if self.body.symbols[s].is_own_scalar() => {
+            Some(v) if self.is_left_alone(s) => {
                 self.env.insert(s, Some(v));
                 self.pointers.remove(&s);
             }

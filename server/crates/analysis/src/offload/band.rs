@@ -97,9 +97,12 @@ fn described(
         band,
         lanes,
         max_trips,
-        apart: crate::loops::aliases::apart(&cx, &model.accesses.iter().collect::<Vec<_>>(), &|s| {
-            nest.own_symbol(s)
-        }),
+        apart: crate::loops::aliases::apart(
+            &cx,
+            model.root,
+            &model.accesses.iter().collect::<Vec<_>>(),
+            &|s| nest.own_symbol(s),
+        ),
         buffers,
         views: model.objects.views.clone(),
         walks,

@@ -6,12 +6,26 @@ use term::{Intrinsic, Op, Storage, TermId, TypeId, TypeKind};
 use super::formula::Tree;
 use super::inputs::{Kind, Owner};
 use super::memory::{Contents, ReplayObject, Rest};
-use super::run::{Res, Run};
+use super::run::{Flow, Res, Run};
 use super::values::{math, Address, Fact, Number, Shadow, Value};
 use crate::flow::called::call;
 use crate::flow::library::{library_effect, LibraryResult};
 use crate::limits::replay_witness_calls::{FAR, MAX_CALLS};
 use crate::NotReplayed;
+
+/// Functions beyond the C library that do not come back, or come back elsewhere.
+const NEVER_BACK: [&str; 10] = [
+    "_exit",
+    "quick_exit",
+    "longjmp",
+    "siglongjmp",
+    "__builtin_unreachable",
+    "err",
+    "errx",
+    "verr",
+    "verrx",
+    "__assert_fail",
+];
 
 impl<'a> Run<'a, '_> {
     pub fn call(&mut self, t: TermId) -> Res<Value> {
@@ -102,8 +116,36 @@ impl<'a> Run<'a, '_> {
         Ok(self.convert(v, returns))
     }
 
+    /// A way that an `if` takes. Where it ends in a call of which nothing is known (`if (n < 0) fatal();`), that need not come back.
+    pub(super) fn branch(&mut self, way: TermId) -> Res<Flow> {
+        let flow = self.exec(way)?;
+        match (&flow, self.ends_with_stranger(way)) {
+            (Flow::Next, Some(call)) if !self.goal.around.contains(&way) => {
+                self.fail(NotReplayed::NotReached, call)
+            }
+            _ => Ok(flow),
+        }
+    }
+
+    fn ends_with_stranger(&self, way: TermId) -> Option<TermId> {
+        let body = self.body();
+        let last = match body.op(way) {
+            Op::List => *body.args(way).last()?,
+            _ => way,
+        };
+        let name = body.callee_name(last).filter(|_| *body.op(last) == Op::Call)?;
+        let is_known = body.callee(last).is_some_and(|f| {
+            body.library.contains(&f) && library_effect(name).is_some() || self.program.body(name).is_some()
+        });
+        (!is_known).then_some(last)
+    }
+
     /// A function of which there is no text: it may return anything, and leave anything in memory that it can reach.
     fn unknown_call(&mut self, t: TermId) -> Res<Value> {
+        let name = self.body().callee_name(t).unwrap_or_default();
+        if NEVER_BACK.contains(&name) {
+            return self.fail(NotReplayed::NotReached, t);
+        }
         self.left_by_strangers();
         Ok(self.result(t))
     }

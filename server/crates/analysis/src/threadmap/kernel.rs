@@ -49,7 +49,7 @@ pub(crate) fn offload(
     let mut maker = Maker { model, budget, params: Vec::new() };
     let accesses = found.nest.accesses.iter().map(|(_, a)| a).chain(&found.nest.outside);
     let accesses: Vec<&AffineAccess> = accesses.collect();
-    let apart = crate::loops::aliases::apart(&cx, &accesses, &|s| Some(s));
+    let apart = crate::loops::aliases::apart(&cx, root, &accesses, &|s| Some(s));
     let buffers = buffers(body, accesses, &mut maker)?;
     let finals = finals(&cx, &mut maker)?;
     // A temporary is dead after the loop it belongs to, and so after the nest.

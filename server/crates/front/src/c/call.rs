@@ -1,11 +1,19 @@
 //! Calls, constructors and launches.
 
+use std::sync::Arc;
+
 use base::Span;
 use term::{IntKind, Op, Origin, Quals, RejectKind, Storage, SymbolId, Term, TermId, TypeId, TypeKind};
 use tree_sitter::Node;
 
 use crate::c::{known, names, render, Entity, Lower};
-use crate::limits::c_call::{MOST_HANDED, MOST_MEMBERS};
+use crate::limits::c_call::{MOST_HANDED, MOST_MEMBERS, MOST_STEPS};
+
+/// How a place is reached from a variable by members alone: their names, whether through a pointer, their types.
+struct Way {
+    from: SymbolId,
+    steps: Vec<(Arc<str>, bool, TypeId)>,
+}
 
 impl Lower<'_> {
     pub(super) fn arguments(&mut self, node: Node<'_>) -> Vec<TermId> {
@@ -103,17 +111,32 @@ impl Lower<'_> {
                 (Op::AddrOf, &[of]) => (of, false),
                 _ => (a, matches!(self.b.types.kind(self.ty(a)), TypeKind::Pointer { .. })),
             };
-            let Op::Sym(s) = self.b.get(named).op else { continue };
-            let ty = self.b.symbols[s].ty;
+            let Some(way) = self.way_to(named) else { continue };
+            let ty = self.b.get(named).ty;
             let of = if arrow { self.b.types.element(ty) } else { Some(ty) };
             let Some(of) = of.filter(|&of| self.record_of(of).is_some()) else { continue };
-            if self.handed.insert((s, arrow)) {
-                self.members_of(s, ty, (of, arrow), node);
+            let names = way.steps.iter().map(|(name, arrow, _)| (name.clone(), *arrow)).collect();
+            if self.handed.insert((way.from, names, arrow)) {
+                self.members_of(&way, (of, arrow), node);
             }
         }
     }
 
-    fn members_of(&mut self, s: SymbolId, ty: TypeId, (of, arrow): (TypeId, bool), node: Node<'_>) {
+    /// The variable and the members that lead to a place: `v`, `w->knots`.
+    fn way_to(&self, place: TermId) -> Option<Way> {
+        let (mut at, mut steps) = (place, Vec::new());
+        while let Op::Member { field, arrow } = &self.b.get(at).op {
+            steps.push((field.clone(), *arrow, self.b.get(at).ty));
+            at = *self.b.get(at).args.first()?;
+        }
+        steps.reverse();
+        match self.b.get(at).op {
+            Op::Sym(from) if steps.len() < MOST_STEPS => Some(Way { from, steps }),
+            _ => None,
+        }
+    }
+
+    fn members_of(&mut self, way: &Way, (of, arrow): (TypeId, bool), node: Node<'_>) {
         let fields =
             self.record_of(of).and_then(|r| self.b.types.record(r).fields.clone()).unwrap_or_default();
         let outer = self.b.types.quals(of);
@@ -135,7 +158,12 @@ impl Lower<'_> {
                 ..inner
             };
             let member = self.b.types.with_quals(f.ty, quals);
-            let base = self.b.term_from(Op::Sym(s), [], ty, span, Origin::Made);
+            let ty = self.b.symbols[way.from].ty;
+            let mut base = self.b.term_from(Op::Sym(way.from), [], ty, span, Origin::Made);
+            for (field, arrow, ty) in &way.steps {
+                let op = Op::Member { field: field.clone(), arrow: *arrow };
+                base = self.b.term_from(op, [base], *ty, span, Origin::Made);
+            }
             let op = Op::Member { field: f.name.clone(), arrow };
             let t = self.b.term_from(op, [base], member, span, Origin::Made);
             self.b.said.members.push(t);

@@ -90,6 +90,9 @@ pub(crate) struct Source<'a> {
     pub floating_environment: bool,
 }
 
+/// A member on the way to a place, and whether a pointer leads to it.
+type Step = (Arc<str>, bool);
+
 /// An item after lowering.
 pub(crate) struct Lowered {
     pub body: Body,
@@ -148,7 +151,7 @@ struct Lower<'a> {
     /// Symbols of what is declared outside this item, by name.
     outside: FxHashMap<Arc<str>, SymbolId>,
     /// Structures whose members were noted, by variable and whether that is a pointer ([`term::Said::members`]).
-    handed: FxHashSet<(SymbolId, bool)>,
+    handed: FxHashSet<(SymbolId, Vec<Step>, bool)>,
     /// Types taken over from other bodies.
     imported: FxHashMap<(usize, TypeId), TypeId>,
     /// Records of file scope, by name.

@@ -47,6 +47,12 @@ impl Lower<'_> {
                 Op::Select => stack.extend(t.args.iter().skip(1)),
                 Op::Comma | Op::Assign => stack.extend(t.args.iter().skip(1)),
                 Op::Cast | Op::Compound(_) => stack.extend(t.args.iter()),
+                // the base of `&(&x)[1]`
+                Op::AddrOf => {
+                    if let Some(&place) = t.args.first() {
+                        self.take_address(place);
+                    }
+                }
                 _ => {}
             }
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use base::Span;
 use rustc_hash::FxHashMap;
-use term::{BodyBuilder, Op, Reach, RejectKind, Storage, SymbolId, TermId};
+use term::{BodyBuilder, Op, Reach, RejectKind, Storage, SymbolId, TermId, TypeKind};
 use tree_sitter::Node;
 
 use super::member::{Lower, Member, Value};
@@ -97,7 +97,20 @@ impl<'a> Lower<'a> {
                 set.extend(&var.lengths);
             }
         }
-        for s in set {
+        // and what an array or object is that it names, it may tell others
+        let mut named = Vec::new();
+        walk(body, |x| {
+            if x.kind() == "identifier" {
+                if let Some(Entity::Var(var)) = self.lookup(text.get(x.byte_range()).unwrap_or("")) {
+                    named.push(var.symbol);
+                }
+            }
+            true
+        });
+        let is_pointer =
+            |s: &SymbolId| matches!(self.b.types.kind(self.b.symbols[*s].ty), TypeKind::Pointer { .. });
+        named.retain(is_pointer);
+        for s in set.into_iter().chain(named) {
             self.b.symbols[s].address_taken = true;
         }
         let mut captured: FxHashMap<Arc<str>, Entity> = FxHashMap::default();

@@ -41,6 +41,9 @@ impl Expander<'_> {
             Shape::Value(e) if still => always_used(from, *e),
             _ => FxHashSet::default(),
         };
+        // What it writes are no pointers, and where one is overwritten as something else, it and what is written overlap: that is
+        // asked of all that is written as long as the pointer is loaded where it is used.
+        let leaves_pointers = !changes_pointers(from);
         let void = self.b.types.void();
         let mut first = Vec::new();
         for (&p, &a) in params.iter().zip(args) {
@@ -48,7 +51,8 @@ impl Expander<'_> {
             // of a variable the conditions that the function asks say something, of one more copy they do not
             let is_asked =
                 place != CallSite::Header && !self.is_large && self.is_unknown(a) && uses(from, p) > 1;
-            if keeps && !is_asked && self.may_be_copied(a, still && always.contains(&p)) {
+            let is_path = leaves_pointers && self.is_loaded_pointer(a);
+            if keeps && !is_asked && (is_path || self.may_be_copied(a, still && always.contains(&p))) {
                 let ty = self.parameter_cast(a, p, frame)?;
                 frame.bound.insert(p, Bound::Argument(a, ty));
                 continue;
@@ -109,6 +113,19 @@ impl Expander<'_> {
             }
         }
         false
+    }
+
+    /// Whether the argument is a pointer that members lead to from a variable that nobody else reaches: `w->knots`, `s.m->row`.
+    fn is_loaded_pointer(&self, a: TermId) -> bool {
+        let is_pointer = |t: TermId| matches!(self.b.types.kind(self.b.get(t).ty), TypeKind::Pointer { .. });
+        let (mut at, mut depth) = (a, 0);
+        while let Op::Member { .. } = self.b.get(at).op {
+            at = self.b.get(at).args[0];
+            depth += 1;
+        }
+        let Op::Sym(s) = self.b.get(at).op else { return false };
+        let v = &self.b.symbols[s];
+        is_pointer(a) && (1..MAX_COPIED).contains(&depth) && v.storage.is_of_call() && !v.address_taken
     }
 
     /// Whether the argument has the same value wherever the function uses it. `still`: the function writes nothing.
@@ -213,6 +230,19 @@ fn changed_symbols(body: &Body) -> FxHashSet<SymbolId> {
                 .filter_map(|t| body.as_symbol(*body.args(t).first()?)),
         )
         .collect()
+}
+
+/// Whether the function sets pointers, or structures with pointers, that others may reach, or calls something.
+fn changes_pointers(body: &Body) -> bool {
+    let is_own = |t: TermId| body.as_symbol(t).is_some_and(|s| body.symbols[s].is_own_scalar());
+    body.walk(body.root).any(|t| match body.op(t) {
+        Op::Call | Op::Launch | Op::Reject(_) | Op::Apply(_) => true,
+        op if op.is_write() => body
+            .args(t)
+            .first()
+            .is_none_or(|&place| !is_own(place) && crate::flow::parts::holds_pointer(body, body.ty(place))),
+        _ => false,
+    })
 }
 
 /// How often the function names the variable.

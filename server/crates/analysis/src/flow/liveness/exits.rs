@@ -64,14 +64,19 @@ fn jumps(body: &Body, inner: TermId, breaks_too: bool) -> bool {
 
 /// Whether control may leave the loop other than through its condition: `break`, `return`, `goto`, a label inside.
 pub(crate) fn early_exit(body: &Body, loop_term: TermId) -> Option<TermId> {
-    let mut stack: Vec<(TermId, bool)> = body.args(loop_term).iter().map(|&a| (a, true)).collect();
-    while let Some((t, ours)) = stack.pop() {
+    // the parts of a loop, whether a `break` is its own, and whether they are of a `switch` in it
+    let mut stack: Vec<(TermId, bool, bool)> =
+        body.args(loop_term).iter().map(|&a| (a, true, false)).collect();
+    while let Some((t, ours, in_switch)) = stack.pop() {
         match body.op(t) {
             Op::Return | Op::Goto(_) | Op::Label(_) => return Some(t),
+            // a `switch` around the loop leads into it
+            Op::Case | Op::Default if !in_switch => return Some(t),
             Op::Break if ours => return Some(t),
             op => {
+                let in_switch = in_switch || matches!(op, Op::Switch);
                 let ours = ours && !op.is_loop() && !matches!(op, Op::Switch);
-                stack.extend(body.args(t).iter().map(|&a| (a, ours)));
+                stack.extend(body.args(t).iter().map(|&a| (a, ours, in_switch)));
             }
         }
     }

@@ -3,6 +3,7 @@
 use term::{SymbolId, TermId};
 
 use super::{Flow, Halt, Res, Run};
+use crate::flow::ends::endless;
 use crate::limits::replay_witness_run_loops::{FURTHER, LOOP_STEPS, MISSES};
 use crate::replay_witness::values::{Address, Value};
 use crate::{NotReplayed, Param};
@@ -14,6 +15,9 @@ impl Run<'_, '_> {
         let Some(parts) = body.loop_parts(t) else { return self.fail(NotReplayed::NotUnderstood, t) };
         let own = self.frames.len() == 1;
         let root = own && t == self.goal.root;
+        if !root && self.seek.is_none() && endless(body, t) {
+            return self.fail(NotReplayed::NotReached, t);
+        }
         if self.seek.is_none() {
             if let Some(init) = parts.init {
                 self.exec(init)?;

@@ -422,7 +422,7 @@ impl<'a, 'r> Run<'a, 'r> {
                 {
                     self.turned();
                 }
-                taken.map_or(Ok(Flow::Next), |b| self.exec(b))
+                taken.map_or(Ok(Flow::Next), |b| self.branch(b))
             }
             Op::For | Op::While | Op::DoWhile => self.repeat(t),
             Op::Switch => self.switch(t),
