@@ -196,6 +196,8 @@ pub(crate) mod project {
     pub(crate) const CACHED: usize = 50_000;
     /// Files kept read: the newest.
     pub(crate) const KEPT: usize = 2000;
+    /// Files that a part of others is followed through to those that it is read in.
+    pub(crate) const PARTS_IN: usize = 12;
     /// Files that are read for their launches of one document's kernels.
     pub(crate) const LAUNCHING: usize = 20;
 }

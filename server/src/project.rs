@@ -17,7 +17,7 @@ use base::CancelToken;
 use text::Text;
 
 use crate::includes::{absolute, Disk, Given};
-use crate::limits::project::{FILE_BYTES, KEPT, READ_BYTES, READ_FILES};
+use crate::limits::project::{FILE_BYTES, KEPT, PARTS_IN, READ_BYTES, READ_FILES};
 use around::{around, Below};
 pub use around::{is_linked, is_source_below, sources};
 use names::Names;
@@ -228,14 +228,34 @@ impl Search<'_> {
         let mut out = Vec::new();
         for near_or_far in 0..self.files.len() {
             for path in self.those(near_or_far, |names| names.may_define(name)) {
-                let file = self.file(&path);
-                out.extend(file.filter(|f| f.defines(name)).map(|f| f.needs(name)));
+                for unit in self.units(&path) {
+                    let file = self.file(&unit);
+                    out.extend(file.filter(|f| f.defines(name)).map(|f| f.needs(name)));
+                }
             }
             if !out.is_empty() {
                 break;
             }
         }
         out.concat()
+    }
+
+    /// The file, if it is none that is only a part of others, and those that include it.
+    fn units(&self, path: &Path) -> Vec<PathBuf> {
+        let (mut units, mut open, mut seen) = (Vec::new(), vec![path.to_owned()], Vec::new());
+        while let Some(path) = open.pop() {
+            if seen.len() >= PARTS_IN || seen.contains(&path) {
+                continue;
+            }
+            let file = path.file_name().and_then(|f| f.to_str()).unwrap_or_default();
+            // what is included may be compiled by itself as well, and then mean something else
+            open.extend((0..self.files.len()).flat_map(|k| self.those(k, |names| names.includes(file))));
+            if !self.projects.disk.is_part(&path) {
+                units.push(path.clone());
+            }
+            seen.push(path);
+        }
+        units
     }
 
     /// Reads the files that may look at what functions of others leave behind. The names that they need.

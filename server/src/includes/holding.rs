@@ -159,7 +159,27 @@ const MATH: [&str; 37] = [
     "trunc",
 ];
 
-/// A template as a header, line by line: nothing that a build may configure is, but for what every C library has. `#undef` is where
+/// Headers that every C has (C11 7.1.2), and functions that programs older than it ask for.
+const HEADERS: [&str; 15] = [
+    "assert", "ctype", "errno", "float", "inttypes", "limits", "locale", "math", "setjmp", "signal",
+    "stdint", "stdio", "stdlib", "string", "time",
+];
+const FUNCTIONS: [&str; 10] = [
+    "memcpy", "memmove", "memset", "strchr", "strerror", "strstr", "strtol", "strtoul", "vprintf", "snprintf",
+];
+
+/// Whether every C since C99 (ISO/IEC 9899:1999) has what the name asks for: `inline` (6.7.4), a header, a function of its library.
+fn is_of_c(name: &str) -> bool {
+    let Some(asked) = name.strip_prefix("HAVE_") else { return name == "STDC_HEADERS" };
+    if let Some(declared) = asked.strip_prefix("DECL_") {
+        return MATH.contains(&&*declared.to_ascii_lowercase());
+    }
+    let asked = asked.to_ascii_lowercase();
+    let header = asked.strip_suffix("_h").is_some_and(|h| HEADERS.contains(&h));
+    header || matches!(&*asked, "inline" | "c99_inline") || FUNCTIONS.contains(&&*asked)
+}
+
+/// A template as a header, line by line: nothing that a build may configure is, but for what every C has. `#undef` is where
 /// `configure` writes a definition or nothing, so what is defined elsewhere stays.
 pub fn of_template(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -167,14 +187,13 @@ pub fn of_template(text: &str) -> String {
         let directive = line.trim_start().strip_prefix('#').map(str::trim_start).unwrap_or_default();
         let mut words = directive.split_whitespace();
         match (words.next(), words.next()) {
-            (Some("cmakedefine01"), Some(name)) => out.push_str(&format!("#define {name} 0")),
-            (Some("undef"), Some(name)) => {
-                let asked = name.strip_prefix("HAVE_DECL_").unwrap_or_default().to_ascii_lowercase();
-                if MATH.contains(&&*asked) {
-                    out.push_str(&format!("#define {name} 1"));
-                }
+            (Some("undef" | "cmakedefine" | "mesondefine" | "cmakedefine01"), Some(name))
+                if is_of_c(name) =>
+            {
+                out.push_str(&format!("#define {name} 1"));
             }
-            (Some("cmakedefine" | "mesondefine"), _) => {}
+            (Some("cmakedefine01"), Some(name)) => out.push_str(&format!("#define {name} 0")),
+            (Some("undef" | "cmakedefine" | "mesondefine"), _) => {}
             _ => {
                 out.push_str(line);
                 continue;
@@ -236,9 +255,9 @@ mod tests {
 
     #[test]
     fn of_a_template_nothing_is_configured() {
-        let text = "#ifndef A\n#cmakedefine B @B@\n  # cmakedefine01 C\n#undef D\n#mesondefine E\n#undef HAVE_DECL_HYPOT\n#undef HAVE_DECL_GETC\ntypedef int t;\n#endif";
+        let text = "#ifndef A\n#cmakedefine B @B@\n  # cmakedefine01 C\n#undef D\n#mesondefine E\n#undef HAVE_DECL_HYPOT\n#undef HAVE_DECL_GETC\n#undef HAVE_INLINE\n#cmakedefine HAVE_STDINT_H\n#undef HAVE_UNISTD_H\ntypedef int t;\n#endif";
         let read = of_template(text);
-        assert_eq!(read, "#ifndef A\n\n#define C 0\n\n\n#define HAVE_DECL_HYPOT 1\n\ntypedef int t;\n#endif");
+        assert_eq!(read, "#ifndef A\n\n#define C 0\n\n\n#define HAVE_DECL_HYPOT 1\n\n#define HAVE_INLINE 1\n#define HAVE_STDINT_H 1\n\ntypedef int t;\n#endif");
     }
 
     #[test]

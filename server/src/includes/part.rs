@@ -23,6 +23,8 @@ pub struct Place {
     pub before: String,
     /// How much of that stands elsewhere.
     outer: usize,
+    /// The files around the one that includes it, the nearest first.
+    within: Vec<String>,
 }
 
 impl Place {
@@ -65,15 +67,17 @@ fn nested_place(document: &Path, read: &dyn Fn(&Path) -> Option<String>, left: u
         }
     }
     let (by, line, mut before) = first?;
-    let mut outer = 0;
-    // what includes it may be a part as well
-    if left > 0 && may_be_part(&by, &before) && by.parent() == Some(folder) {
+    let (mut outer, mut within) = (0, Vec::new());
+    // what includes it may be a part as well: a source that another source includes is none by itself, whatever it includes first
+    if left > 0 && extension_rank(document, &by) < Some(2) && by.parent() == Some(folder) {
         if let Some(around) = nested_place(&by, read, left - 1) {
             outer = around.before.len() + 1;
+            within.push(around.by.file_name().unwrap_or_default().to_string_lossy().into_owned());
+            within.extend(around.within);
             before = format!("{}\n{before}", around.before);
         }
     }
-    Some(Place { by, line, others: found.saturating_sub(1), before, outer })
+    Some(Place { by, line, others: found.saturating_sub(1), before, outer, within })
 }
 
 /// The text before the place of an [`includes`] that is the same as before, if the file was changed elsewhere.
@@ -162,6 +166,7 @@ impl Disk {
         let part = found.and_then(|place| {
             let id = self.lock().id_of(&place.by)?;
             let by = place.by.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let by = std::iter::once(by).chain(place.within.iter().cloned()).collect::<Vec<_>>().join(" in ");
             let header = ide::Header::new(ide::HeaderId(id), by, false, place.before.clone());
             let header = Arc::new(header.around(place.line, place.others));
             let name = format!("{}:{}", place.by.display(), place.line).into();

@@ -19,7 +19,7 @@ pub struct Around {
     pub far: Vec<PathBuf>,
     /// Names are told from here.
     pub root: PathBuf,
-    /// Where was looked: continues "defined in no file of".
+    /// Where was looked: continues "not found with a body in".
     pub searched: String,
     /// There are more than are looked at.
     pub is_cut: bool,

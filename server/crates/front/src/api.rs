@@ -25,6 +25,8 @@ pub struct Options {
     pub compiler: Option<Arc<Predefined>>,
     /// The text is a pattern: structures in it stand for types that are left open, numbers too.
     pub pattern: bool,
+    /// The text is read for what it gives to other files: what sources that it includes define is its own, called or not.
+    pub whole: bool,
 }
 
 /// One replacement of text: byte offsets, and (row, byte column) points. The points are for parsers that want them.
@@ -208,7 +210,7 @@ pub enum Taken {
     NotFoundIf(Arc<str>),
     /// A header that was found around the document, where nobody said to look.
     Guessed,
-    /// A header that was not found; the file that a build makes it of was read, with nothing configured but the C library.
+    /// A header that was not found; the file that a build makes it of was read, with nothing configured but what every C has.
     Template(Arc<str>),
     /// A file that includes the document, on this line; so many places more do.
     Around { line: u32, others: u32 },

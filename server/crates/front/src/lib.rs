@@ -21,7 +21,7 @@ pub use api::{
     item_at, loop_header_span, lower, lower_until, speaks_of, term_at, Choice, Directive, DirectiveKind,
     Edit, Included, Item, ItemKind, Options, Parsed, Part, PromiseText, Taken, Unit,
 };
-pub use c::defines::may_define;
+pub use c::defines::{may_define, Definitions};
 pub use c::headers::{is_standard as is_standard_header, Ask, Header, HeaderId, Headers, Index, Source};
 pub use c::omp::{omp_directives, omp_threadprivate};
 pub use c::pp::asked::Predefined;

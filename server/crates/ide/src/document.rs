@@ -94,6 +94,7 @@ impl Options {
             headers: self.headers.clone(),
             compiler: self.compiler.clone(),
             pattern: false,
+            whole: false,
         }
     }
 }

@@ -18,6 +18,10 @@ use crate::{Language, Options};
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FileNames {
     names: FxHashSet<Arc<str>>,
+    /// How names begin and end that macros put together.
+    made: Vec<(Arc<str>, Arc<str>)>,
+    /// Sources that it includes, by the names of their files.
+    parts: Vec<Arc<str>>,
     watches: bool,
 }
 
@@ -26,21 +30,42 @@ impl FileNames {
     pub fn of(text: &str) -> FileNames {
         // `gsl_errno.h` does not look at `errno`
         let watches = analysis::watched_words().iter().any(|w| codegen::has_word(text, w));
-        FileNames { names: front::may_define(text), watches }
+        let front::Definitions { names, made, parts } = front::may_define(text);
+        FileNames { names, made, parts, watches }
     }
-    /// Those that were found in the text before.
+    /// Those that were found in the text before: as [`FileNames::all`] has them.
     pub fn known<'a>(names: impl Iterator<Item = &'a str>, watches: bool) -> FileNames {
-        FileNames { names: names.map(Arc::from).collect(), watches }
+        let mut out = FileNames { watches, ..FileNames::default() };
+        for name in names {
+            match (name.split_once(MADE), name.strip_prefix(PART)) {
+                (Some((first, last)), _) => out.made.push((first.into(), last.into())),
+                (_, Some(part)) => out.parts.push(part.into()),
+                _ => {
+                    out.names.insert(name.into());
+                }
+            }
+        }
+        out
     }
-    /// All names, in order.
+    /// All names, in order, in one list.
     pub fn all(&self) -> Vec<String> {
-        let mut all: Vec<String> = self.names.iter().map(|n| n.to_string()).collect();
+        let names = self.names.iter().map(|n| n.to_string());
+        let made = self.made.iter().map(|(first, last)| format!("{first}{MADE}{last}"));
+        let mut all: Vec<String> = names.chain(made).collect();
+        all.extend(self.parts.iter().map(|p| format!("{PART}{p}")));
         all.sort();
         all
     }
     /// Whether the file may define this name.
     pub fn may_define(&self, name: &str) -> bool {
-        self.names.contains(name)
+        let is_made = |(first, last): &(Arc<str>, Arc<str>)| {
+            name.len() >= first.len() + last.len() && name.starts_with(&**first) && name.ends_with(&**last)
+        };
+        self.names.contains(name) || self.made.iter().any(is_made)
+    }
+    /// Whether it includes a source of this name.
+    pub fn includes(&self, file: &str) -> bool {
+        self.parts.iter().any(|p| **p == *file)
     }
     /// Whether it may look at what functions of other files leave behind (`errno`, floating-point exceptions), or change how they
     /// round.
@@ -48,6 +73,10 @@ impl FileNames {
         self.watches
     }
 }
+
+/// Stands between the beginning and the end of a name, and before the name of a file: no name has it.
+const MADE: &str = "##";
+const PART: &str = "#include ";
 
 /// A file of a program, read.
 #[derive(Debug)]
@@ -69,7 +98,8 @@ impl ProjectFile {
         cancel: &CancelToken,
     ) -> Option<ProjectFile> {
         let parsed = front::Parsed::parse(language, text.to_string());
-        let unit = front::lower_until(&parsed, &options.to_front(), &mut front::Memo::new(), cancel)?;
+        let whole = front::Options { whole: true, ..options.to_front() };
+        let unit = front::lower_until(&parsed, &whole, &mut front::Memo::new(), cancel)?;
         let file = OtherFile::of(name, name, parts(&unit, parsed.text(), true));
         Some(ProjectFile { file: Arc::new(file), text, options, place: place.to_owned() })
     }
@@ -119,7 +149,7 @@ struct Inner {
 
 impl Project {
     /// The files that a document reaches: those of its folder, and others of its program. `searched`: where was looked, a phrase that
-    /// continues "defined in no file of".
+    /// continues "not found with a body in".
     pub fn of(near: Vec<Arc<ProjectFile>>, far: Vec<Arc<ProjectFile>>, searched: &str) -> Project {
         let files = |of: &[Arc<ProjectFile>]| of.iter().map(|f| f.file.clone()).collect::<Vec<_>>();
         let others = Arc::new(OtherFiles::of(&files(&near), &files(&far), searched));

@@ -62,7 +62,7 @@ pub struct Choice {
     pub name: String,
     /// `platform`: as gcc on x86-64 Linux has it; `compiler`: as the one that was asked says; `either way`: left open, the
     /// compiler's options decide; `found nearby`: where nobody said to look; `template`: the file that a build makes
-    /// it of (`value`), with nothing configured but the C library; `includes this file`: a file whose text before that line (`value`) was read first.
+    /// it of (`value`), with nothing configured but what every C has; `includes this file`: a file whose text before that line (`value`) was read first.
     #[schemars(extend("enum" = TAKEN))]
     pub taken: String,
     /// What it was given, the compiler's name, the template's, a line, or the condition that a missing header stands behind.

@@ -9,23 +9,59 @@ use rustc_hash::FxHashSet;
 use crate::c::lex::{self, Kind, Lexed, Token};
 use crate::c::pp::{self, Line};
 
-/// Names of functions with a body, and of variables between functions.
-pub fn may_define(text: &str) -> FxHashSet<Arc<str>> {
+/// What a text may define for other files.
+#[derive(Default)]
+pub struct Definitions {
+    /// Names of functions with a body, and of variables between functions.
+    pub names: FxHashSet<Arc<str>>,
+    /// How names begin and end that macros put together: `FUNCTION (matrix, get) (int i) { … }`.
+    pub made: Vec<(Arc<str>, Arc<str>)>,
+    /// Sources that it includes, by the names of their files; what they define it does.
+    pub parts: Vec<Arc<str>>,
+}
+
+/// What a text may define, by the look of its tokens.
+pub fn may_define(text: &str) -> Definitions {
     let lexed = lex::lex(text);
+    let directives = lexed.tokens.iter().filter(|t| t.kind == Kind::Directive);
+    let included = directives.filter_map(|t| match pp::line(text.get(t.span().range())?) {
+        Line::Include(included) => source_of(&included.name),
+        _ => None,
+    });
+    let mut parts: Vec<Arc<str>> = included.collect();
+    parts.sort();
+    parts.dedup();
     let tokens: Vec<&Token> = lexed.tokens.iter().filter(|t| t.kind != Kind::Directive).collect();
     let word = |k: usize| tokens.get(k).and_then(|t| text.get(t.span().range())).unwrap_or("");
     let is_name = |k: usize| tokens.get(k).is_some_and(|t| t.kind == Kind::Ident);
-    let mut out: FxHashSet<Arc<str>> = FxHashSet::default();
-    // of each open parenthesis, the name before it
-    let mut open: Vec<Option<usize>> = Vec::new();
+    let mut out = Definitions { parts, ..Definitions::default() };
+    // of each open parenthesis, where it stands
+    let mut open: Vec<usize> = Vec::new();
+    // what a macro is given, before another parenthesis opens
+    let mut given: Option<(Arc<str>, Arc<str>)> = None;
     let mut braces = 0usize;
     for (k, t) in tokens.iter().enumerate() {
         match word(k) {
-            "(" => open.push(k.checked_sub(1).filter(|&n| is_name(n))),
+            "(" => open.push(k),
             ")" => {
+                let Some(from) = open.pop() else { continue };
                 // what follows a header's parameters: its body, declarations of parameters, or a word for the compiler
-                let name = open.pop().flatten().filter(|_| is_name(k + 1) || word(k + 1) == "{");
-                out.extend(name.map(|n| Arc::from(word(n))));
+                let is_header = is_name(k + 1) || word(k + 1) == "{";
+                let name = from.checked_sub(1).filter(|&n| is_name(n) && is_header);
+                out.names.extend(name.map(|n| Arc::from(word(n))));
+                if braces == 0 && open.is_empty() {
+                    let made = given.take().filter(|_| word(k + 1) == "{");
+                    out.made.extend(made.filter(|m| !out.made.contains(m)));
+                    if word(k + 1) == "(" {
+                        let pieces: Vec<usize> =
+                            (from + 1..k).filter(|&n| is_name(n) && word(n + 1) != "(").collect();
+                        given = pieces
+                            .first()
+                            .zip(pieces.last())
+                            .filter(|(a, b)| a != b)
+                            .map(|(&a, &b)| (word(a).into(), word(b).into()));
+                    }
+                }
             }
             "{" => braces += 1,
             // arms of conditionals may open more than they close
@@ -33,13 +69,20 @@ pub fn may_define(text: &str) -> FxHashSet<Arc<str>> {
             "}" => braces = braces.saturating_sub(1),
             _ if t.kind == Kind::Ident && braces == 0 && open.is_empty() => {
                 if matches!(word(k + 1), ";" | "=" | "[" | ",") {
-                    out.insert(word(k).into());
+                    out.names.insert(word(k).into());
                 }
             }
             _ => {}
         }
     }
     out
+}
+
+/// The file that an `#include` names, if it is a source and no header.
+pub(crate) fn source_of(name: &str) -> Option<Arc<str>> {
+    let file = name.rsplit('/').next()?;
+    let (_, extension) = file.rsplit_once('.')?;
+    matches!(extension, "c" | "inc" | "cc" | "cpp" | "cxx").then(|| file.into())
 }
 
 /// Whether a text declares a name by the look of it: behind a type or `struct`, `class` and the like, with what follows names that are
@@ -142,6 +185,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_that_macros_make_and_sources_that_are_included_are_told() {
+        let text = "#include \"copy_source.c\"
+#include <a/b.h>
+#include \"sub/init.inc\"
+int
+FUNCTION (gsl_vector, memcpy) (TYPE (gsl_vector) * dest, const int n)
+{
+  FUNCTION (gsl_vector, not) (1);
+  return 0;
+}
+TYPE (gsl_vector) *FUNCTION (TYPE (v), view) (int n) { return 0; }
+int plain (int a) { return NAME (a, b) (1); }
+DECLARED (x, y) (int);
+";
+        let found = may_define(text);
+        let pair = |a: &str, b: &str| (Arc::<str>::from(a), Arc::<str>::from(b));
+        assert_eq!(found.made, [pair("gsl_vector", "memcpy"), pair("v", "view")]);
+        assert_eq!(found.parts, [Arc::from("copy_source.c"), Arc::from("init.inc")]);
+        assert!(found.names.contains("plain"));
+    }
+
+    #[test]
     fn a_definition_is_told_with_the_macro_that_it_takes() {
         let text = "#ifndef H
 #define H
@@ -180,7 +245,7 @@ int deep(void) { return 1; }
             int old(a) int a; { return a; }
             double four(double x, double (*f)(double))
             { return f(x) + five(x); }";
-        let mut found: Vec<Arc<str>> = may_define(text).into_iter().collect();
+        let mut found: Vec<Arc<str>> = may_define(text).names.into_iter().collect();
         found.sort();
         let found: Vec<&str> = found.iter().map(|n| &**n).collect();
         for name in ["rate", "list", "N", "one", "old", "four"] {

@@ -91,7 +91,7 @@ impl Header {
         self.hash = hash((self.hash, "guessed"));
         self
     }
-    /// The same, read from the file that a build makes it of, with nothing configured but the C library.
+    /// The same, read from the file that a build makes it of, with nothing configured but what every C has.
     pub fn made_of(mut self, file: &str) -> Header {
         self.template = Some(file.into());
         self.guessed()

@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{RejectKind, Storage};
 
 use crate::c::cut::Found;
+use crate::c::defines::source_of;
 use crate::c::env::{Exported, Frozen};
 use crate::c::headers::{is_standard, Ask, Header, HeaderId, Headers, Source};
 use crate::c::lex::Kind;
@@ -401,16 +402,30 @@ impl Walk<'_, '_> {
         let mut seen: FxHashSet<Arc<str>> = FxHashSet::default();
         let bodies = self.s.unit.items.iter().map(|i| i.body.clone());
         let mut waiting: Vec<Arc<term::Body>> = bodies.collect();
+        let is_whole = self.s.including.options.whole;
+        let mut of_sources: Vec<Arc<str>> = functions
+            .iter()
+            .filter(|(_, f)| is_whole && source_of(f.header.name()).is_some())
+            .map(|(name, _)| name.clone())
+            .collect();
+        of_sources.sort();
         // A definition of the document under a library's name would be seen by the headers' functions: then nothing is
         // shared.
         let shared = !self.s.env.defines_library(self.s.dialect);
-        while let Some(body) = waiting.pop() {
-            for symbol in body.symbols.iter() {
-                let Some(function) = functions.get(&symbol.name) else { continue };
-                if symbol.storage != Storage::Function || seen.len() >= MAX_FUNCTIONS {
-                    continue;
+        loop {
+            let names: Vec<Arc<str>> = match waiting.pop() {
+                Some(body) => {
+                    let called = body.symbols.iter().filter(|s| s.storage == Storage::Function);
+                    called.map(|s| s.name.clone()).collect()
                 }
-                if !seen.insert(symbol.name.clone()) {
+                None => match of_sources.pop() {
+                    Some(name) => vec![name],
+                    None => break,
+                },
+            };
+            for name in names {
+                let Some(function) = functions.get(&name) else { continue };
+                if seen.len() >= MAX_FUNCTIONS || !seen.insert(name.clone()) {
                     continue;
                 }
                 let item = match function.item.get().filter(|_| shared) {

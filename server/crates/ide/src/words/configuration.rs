@@ -50,7 +50,7 @@ fn phrase(choice: &Choice) -> Option<String> {
         Taken::NotFoundIf(_) if crate::lints::is_known_header(name) => return None,
         Taken::NotFoundIf(why) => format!("`{name}` not found, if it is included ({why})"),
         Taken::Template(file) => {
-            format!("`{name}` as `{file}` has it with nothing configured but the C library")
+            format!("`{name}` as `{file}` has it with nothing configured but what every C has")
         }
         Taken::Around { line, others: 0 } => {
             format!("what stands in `{name}` before line {line}, which includes this file")
