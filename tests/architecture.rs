@@ -191,6 +191,7 @@ const ASK_FOR_A_SIGN: &[(&str, &str)] = &[
     ("codegen/src/plan/cells.rs", "which atomic function"),
     ("codegen/src/plan/conditions.rs", "comparisons that convert"),
     ("front/src/c/placing.rs", "the type of an enumeration"),
+    ("ide/src/words/conditions.rs", "conversions in words"),
     ("rewrite/src/rules/algebra.rs", "conversions and comparisons"),
     ("rewrite/src/rules/exact/arith.rs", "which of two operations on bits"),
     ("rewrite/src/rules/exact/cases.rs", "which of two operations on bits"),

@@ -124,7 +124,7 @@ fn line(function: &str) -> String {
 #[test]
 fn what_is_said_names_the_file() {
     let said = out(&run_in(&solver(), &["analyze", "main.c"]));
-    assert!(said.contains("defined in no file of the C files below the folder `solver`"), "{said}");
+    assert!(said.contains("not found with a body in the C files below the folder `solver`"), "{said}");
     assert!(said.contains("visited.visits"), "{said}");
     let to = tempfile::tempdir().expect("a folder");
     let to = to.path().to_string_lossy().into_owned();

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use analysis::{Facts, LoopId, Verdict};
 use base::{Budget, Span};
 use rewrite::transform::{by_name, Site, With};
+use term::Op;
 use text::{EditSet, PositionEncoding};
 
 use crate::function_view::FunctionView;
@@ -213,9 +214,24 @@ fn inside(state: &State) -> Vec<Inside> {
     let all: Vec<_> = state.facts.loops.iter_ids().filter(|(_, l)| within(l)).collect();
     let top = all.iter().map(|(_, l)| l.depth).min().unwrap_or(0);
     let parallel = |v| matches!(v, Verdict::Independent | Verdict::Reduction);
+    // what a step splits off has to compute something
+    let pays = |l: &analysis::LoopFacts| state.steps.is_empty() || computes(&item.body, l.term);
     all.into_iter()
-        .map(|(id, l)| Inside { id, depth: l.depth - top, parallel: parallel(l.verdict) })
+        .map(|(id, l)| Inside { id, depth: l.depth - top, parallel: parallel(l.verdict) && pays(l) })
         .collect()
+}
+
+/// Whether a loop does more than number elements: it reads memory, calls something, or holds another loop.
+fn computes(body: &term::Body, of: term::TermId) -> bool {
+    let Some(parts) = body.loop_parts(of) else { return true };
+    let is_place = |t: term::TermId| matches!(body.op(t), Op::Index | Op::Deref | Op::Member { .. });
+    let set: Vec<term::TermId> = body
+        .walk(parts.body)
+        .filter(|&t| *body.op(t) == Op::Assign)
+        .filter_map(|t| body.args(t).first().copied())
+        .collect();
+    let reads = |t: term::TermId| is_place(t) && !set.contains(&t);
+    body.walk(parts.body).any(|t| reads(t) || matches!(body.op(t), Op::Call) || body.op(t).is_loop())
 }
 
 fn outermost_parallel(loops: &[Inside]) -> Option<u32> {

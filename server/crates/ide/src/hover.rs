@@ -202,9 +202,10 @@ fn on_device(view: &FunctionView, id: LoopId) -> Option<Planned> {
 
 fn together(shared: &crate::plans::Shared) -> String {
     match shared.kernels {
-        1 => "- on the GPU: a kernel for the loops in it, whose arrays stay there from round to round"
-            .to_owned(),
-        n => format!("- on the GPU: {n} kernels for the loops in it, between which arrays stay there"),
+        1 => {
+            "- on the GPU: a kernel for what is in it, whose arrays stay there from round to round".to_owned()
+        }
+        n => format!("- on the GPU: {n} kernels for what is in it, between which arrays stay there"),
     }
 }
 

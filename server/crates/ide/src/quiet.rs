@@ -102,7 +102,8 @@ pub(crate) fn quiet(view: &FunctionView, id: LoopId) -> Option<Quiet> {
     }
     if crate::lints::is_parallel(l) {
         let missing = is_refused_for_a_header(view, id).then_some(Quiet::Missing);
-        return missing.or_else(|| is_cheap(view, id).then_some(Quiet::Cheap));
+        let is_alone = l.most_rounds.is_some_and(|n| n <= 1);
+        return missing.or_else(|| (is_alone || is_cheap(view, id)).then_some(Quiet::Cheap));
     }
     let is_short = || {
         let inner = view.body().loop_parts(l.term).map(|parts| view.body().loops(parts.body).count());

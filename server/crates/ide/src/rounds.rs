@@ -12,7 +12,7 @@ pub(crate) fn at_most(view: &FunctionView, id: LoopId) -> Option<u64> {
     let body = view.body();
     let l = view.of(id);
     let control = l.control.as_ref().ok()?;
-    let Step::Const(step) = control.step else { return None };
+    let Step::Const(step) = control.step else { return l.most_rounds };
     let counted_up = || {
         let end = largest(body, control.bound.filter(|_| control.is_plain())?)?;
         let closed = match control.relation {
@@ -31,7 +31,7 @@ pub(crate) fn at_most(view: &FunctionView, id: LoopId) -> Option<u64> {
         true => None,
         false => least_length(body, parts.body, control.index),
     };
-    by_end.into_iter().chain(by_arrays).min()
+    by_end.into_iter().chain(by_arrays).chain(l.most_rounds).min()
 }
 
 /// The largest value of an end: a remainder, a part of the bits, or a variable that is only ever given such.

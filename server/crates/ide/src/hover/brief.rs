@@ -1,5 +1,7 @@
 //! The lines of a hover: each kind of fact once, counted where there are many, and nothing that a finding beside it says.
 
+use std::collections::BTreeSet;
+
 use analysis::{ConditionKind, Dependence, LoopId, MetBy, Verdict};
 
 use super::{
@@ -56,18 +58,15 @@ pub(super) fn parallel(view: &FunctionView, id: LoopId, is_told: bool, lines: &m
 /// What a loop rests on, counted: `14 overlap tests at run time`. What is proved needs no word.
 fn conditions(view: &FunctionView, id: LoopId) -> Option<String> {
     let mut out: Vec<String> = Vec::new();
-    let is_test = |c: &&analysis::Condition| c.met_by == MetBy::RunTimeCheck;
-    let tests: Vec<&analysis::Condition> = view.of(id).conditions.iter().filter(is_test).collect();
-    let overlaps = tests.iter().filter(|c| matches!(c.kind, ConditionKind::NoAlias(..))).count();
-    let said = words::conditions_met(view, id, MetBy::RunTimeCheck);
-    // one of several accesses is one
-    let mut others: Vec<String> = tests
-        .iter()
-        .filter(|c| !matches!(c.kind, ConditionKind::NoAlias(..)))
+    let overlaps = view.of(id).conditions.iter();
+    let overlaps = overlaps
+        .filter(|c| c.met_by == MetBy::RunTimeCheck && matches!(c.kind, ConditionKind::NoAlias(..)))
         .map(|c| words::condition(view, &c.kind).sentence)
-        .collect();
-    others.sort_unstable();
-    others.dedup();
+        .collect::<BTreeSet<String>>()
+        .len();
+    // counted as the finding counts them
+    let said = words::all_conditions_met(view, id, MetBy::RunTimeCheck);
+    let others = said.len().saturating_sub(overlaps);
     // of what gets no kernel nothing is tested
     let is_tested = view.is_offered(id);
     let (tested, when) = if is_tested { (" (tested before the launch)", " at run time") } else { ("", "") };
@@ -76,7 +75,7 @@ fn conditions(view: &FunctionView, id: LoopId) -> Option<String> {
         (false, 1) => "1 pair of arrays that must not overlap".to_owned(),
         (false, n) => format!("{n} pairs of arrays that must not overlap"),
     };
-    match (said.as_slice(), overlaps, others.len()) {
+    match (said.as_slice(), overlaps, others) {
         ([], ..) => {}
         ([one], ..) => out.push(format!("{}{tested}", escape(one))),
         (_, _, 0) => out.push(format!("{apart}{when}")),
@@ -102,12 +101,14 @@ pub(super) fn sequential(view: &FunctionView, finding: &LoopFinding, is_told: bo
     // what passes a value on comes first, as in the finding
     let mut all: Vec<&Dependence> = view.of(id).dependences.iter().collect();
     all.sort_by_key(|d| words::rank(d));
-    if let Some(first) = all.first().filter(|_| !is_told) {
+    // alone, a headline says too little where the finding is not seen
+    let is_first_told = is_told && all.len() > 1;
+    if let Some(first) = all.first().filter(|_| !is_first_told) {
         lines.push(format!("- {}", escape(&words::dependence(view, first))));
     }
-    let rest = if is_told { 0 } else { 1 };
     let mut kinds: Vec<String> = Vec::new();
-    for d in all.iter().skip(rest) {
+    // of the others those that were shown
+    for d in all.iter().skip(usize::from(!is_first_told)).filter(|d| d.witness.is_some()) {
         let one = carried(view, d);
         if !kinds.contains(&one) {
             kinds.push(one);
@@ -143,16 +144,18 @@ fn carried(view: &FunctionView, d: &Dependence) -> String {
 }
 
 pub(super) fn unknown(view: &FunctionView, id: LoopId, is_told: bool, lines: &mut Vec<String>) {
-    // what the finding says is not said again
-    if !is_told {
-        lines.extend(words::reasons(view, id).iter().take(NAMED).map(|r| format!("- {}", escape(r))));
-    }
     let before = lines.len();
     thread_map(view, id, lines);
+    // beside the finding, what the headline alone leaves open
+    let shown = match is_told {
+        true if lines.len() > before => 0,
+        true => 1,
+        false => NAMED,
+    };
+    let reasons = words::reasons(view, id);
+    let reasons = reasons.iter().take(shown).map(|r| format!("- {}", escape(r)));
+    lines.splice(before..before, reasons);
     if is_told {
-        if lines.len() == before {
-            lines.push("- the finding on this loop says why".to_owned());
-        }
         return;
     }
     let remedy = words::remedy_of_unknown(view, id);

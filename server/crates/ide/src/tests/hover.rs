@@ -53,7 +53,7 @@ fn on_a_sequential_loop() {
         expect![[r#"
             **Loop is sequential** (loop `i`)
 
-            - carried: flow dependence on `a_b`, distance 2
+            - iteration i=2 writes `a_b[2]` on line 3, iteration i=4 reads it on line 3, for n=5 (flow dependence on `a_b`, distance 2)
             => "for (int i = 2; i < n; i++)"
         "#]],
     );
@@ -66,7 +66,7 @@ fn on_an_unknown_loop() {
         expect![[r#"
             **Unknown whether loop iterations are independent** (loop `i`)
 
-            - the finding on this loop says why
+            - `g`, called on line 4, may read or write anything: it is not defined in this file
             => "for (int i = 2; i < n; i++)"
         "#]],
     );

@@ -6,6 +6,25 @@ use term::{Op, Storage, SymbolId, TermId};
 use super::obstacles::ObstacleWords;
 use crate::function_view::FunctionView;
 
+/// A cast that is not followed.
+pub(super) fn cast(view: &FunctionView, t: TermId) -> ObstacleWords {
+    let (text, line) = (view.text(t), view.line(t));
+    // what a macro writes has the text of its argument
+    let (what, is_written) = match text.starts_with('(') {
+        true => ("the cast", true),
+        false => ("a cast that a macro makes of", false),
+    };
+    let remedy = match is_written && is_fixed_cast(view, t) {
+        true => "Set a pointer of that type to it before the loop, and use that.",
+        false => "",
+    };
+    ObstacleWords {
+        kind: "unknown-pointer",
+        reason: format!("{what} `{text}` on line {line} is not followed"),
+        remedy: remedy.to_owned(),
+    }
+}
+
 /// That a term is where a loop begins or ends, if it is no subscript.
 pub(super) fn bounds_of(view: &FunctionView, t: TermId) -> Option<String> {
     let body = view.body();
@@ -57,7 +76,7 @@ pub(super) fn is_computed(view: &FunctionView, t: TermId) -> bool {
 }
 
 /// Whether a pointer that is cast is a variable, or one loaded from a structure, that the loops around leave alone.
-pub(super) fn is_fixed_cast(view: &FunctionView, cast: TermId) -> bool {
+fn is_fixed_cast(view: &FunctionView, cast: TermId) -> bool {
     let body = view.body();
     let Some(&of) = body.args(cast).first() else { return false };
     let pointer = body.as_symbol(of).or_else(|| match body.op(of) {
@@ -221,4 +240,15 @@ pub(super) fn not_counted(why: NotCounted, line: u32, keyword: &str) -> Obstacle
         ),
     };
     ObstacleWords { kind: "not-counted", reason, remedy: remedy.to_owned() }
+}
+
+/// Whether a value only decides what runs.
+pub(super) fn is_tested(view: &FunctionView, value: TermId) -> bool {
+    let body = view.body();
+    body.walk(body.root).any(|t| match (body.op(t), body.args(t)) {
+        (Op::If | Op::Select | Op::While, &[condition, ..]) => body.walk(condition).any(|x| x == value),
+        (Op::Binary(b), parts) => b.is_logical() && parts.contains(&value),
+        (Op::Unary(term::UnOp::Not), &[of]) => of == value,
+        _ => false,
+    })
 }

@@ -34,7 +34,10 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             let text = view.text(*term);
             let sentence = match callee(view, *term) {
                 Some(f) => format!("nothing that `{f}(…)` computes wraps around"),
-                None => format!("`{text}` does not wrap around"),
+                None => match converted(view, *term) {
+                    Some(how) => how,
+                    None => format!("`{text}` does not wrap around"),
+                },
             };
             ("no-wrap", text, sentence)
         }
@@ -110,6 +113,18 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
         _ => format!("{kind}({argument})"),
     };
     Condition { kind, text, sentence }
+}
+
+/// What a number must be that keeps its value in another type: `n` is not negative.
+fn converted(view: &FunctionView, term: TermId) -> Option<String> {
+    let body = view.body();
+    let (Op::Cast, &[of]) = (body.op(term), body.args(term)) else { return None };
+    let (from, to) = (body.types.as_int(body.ty(of))?, body.types.as_int(body.ty(term))?);
+    let text = view.text(of);
+    Some(match from.signed() && !to.signed() && to.bits() >= from.bits() {
+        true => format!("`{text}` is not negative"),
+        false => format!("`{text}` is a number that `{}` holds", to.c_name()),
+    })
 }
 
 /// Whether a condition is there only for a copy of the loop on a device: where what is only read lies, and how numbers are rounded.
@@ -259,9 +274,17 @@ fn in_row(
     columns: Columns,
 ) -> (&'static str, String, String) {
     let (called, stride) = (callee(view, access), view.text(stride));
-    let own = view.text(access);
+    // the members of one element lie in one row
+    let mut element = access;
+    while let (Op::Member { arrow: false, .. }, &[of]) = (view.body().op(element), view.body().args(element))
+    {
+        element = of;
+    }
+    let is_element = matches!(view.body().op(element), Op::Index | Op::Deref);
+    let whole = view.text(access);
+    let own = view.text(if is_element { element } else { access });
     // the length of the row has no words of its own where it stands in what is called
-    let same = own == stride;
+    let same = own == stride || whole == stride;
     let stride = match times {
         _ if same => stride,
         1 => stride,
@@ -273,17 +296,14 @@ fn in_row(
         // of a row of nothing all elements are one
         false if columns == Columns::First => format!("`{stride}` is positive"),
         same if columns == Columns::Anywhere => {
-            let what = if called.is_some() { "the columns that" } else { "the columns in" };
-            let touched = if called.is_some() { " touches" } else { "" };
-            let row = if same { "a row has".to_owned() } else { format!("`{stride}`") };
-            format!("{what} `{access}`{touched} are no more than {row}")
+            let row = if same { "that step".to_owned() } else { format!("`{stride}`") };
+            let of = if same { "a step".to_owned() } else { row.clone() };
+            format!("what `{access}` adds to multiples of {of} spans no more than {row}")
         }
         true if called.is_some() => format!("what `{access}` touches stays in its row"),
-        _ if called.is_some() => {
-            format!("what `{access}` touches stays below `{stride}` in its row")
-        }
-        true => format!("the column that `{access}` uses stays in its row"),
-        false => format!("the column in `{access}` stays below `{stride}`"),
+        true => format!("`{access}` stays in its row"),
+        _ if called.is_some() => format!("what `{access}` touches stays below `{stride}` in its row"),
+        false => format!("what `{access}` adds to a multiple of `{stride}` stays below `{stride}`"),
     };
     let stride = if same { "a row".to_owned() } else { stride };
     ("in-row", format!("{access},{stride}"), sentence)

@@ -69,8 +69,9 @@ fn change(view: &FunctionView, id: LoopId, d: &Dependence) -> Change {
             && up(t).is_none_or(|p| !is_part(p) || body.args(p).first() != Some(&t))
     });
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
-    let mut sums = true;
+    let (mut sums, mut places_seen) = (true, 0);
     for place in places {
+        places_seen += 1;
         let stored = up(place).filter(|&p| body.op(p).is_write() && body.args(p).first() == Some(&place));
         match stored.map(|p| (body.op(p), body.args(p))) {
             Some((Op::Compound(BinOp::Add | BinOp::Sub), _)) => {}
@@ -94,13 +95,15 @@ fn change(view: &FunctionView, id: LoopId, d: &Dependence) -> Change {
         at != value && body.same(at, place)
     };
     let in_sums = |r: &TermId| writes.iter().any(|&(_, v)| body.walk(v).any(|x| x == *r));
-    if sums && writes.iter().all(added) && reads.iter().all(in_sums) {
+    // what a called function does with it, or another pointer, is not seen here
+    let is_seen = places_seen > 0;
+    if is_seen && sums && writes.iter().all(added) && reads.iter().all(in_sums) {
         return Change::Sum;
     }
     let own = |r: &TermId| writes.iter().any(|&(w, _)| body.same(w, *r));
     match reads.iter().all(own) {
-        true => Change::Update,
-        false => Change::Other,
+        true if is_seen => Change::Update,
+        _ => Change::Other,
     }
 }
 
@@ -289,10 +292,10 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
     match (flow, scalar) {
         (Some(d), true) if !may_accumulate(view, id, d.object.symbol) => {
             let unless = match has_parallel_around(view, id) {
-                true => ": offload another loop of the nest",
-                false => ", unless it can be computed from the loop's index",
+                true => ": else offload another loop of the nest",
+                false => "",
             };
-            format!("Each iteration {needs} `{name}` from {from}{unless}.")
+            format!("Each iteration {needs} `{name}` from {from}, unless it can be computed from the loop's index{unless}.")
         }
         (Some(_), true) => format!(
             "If `{name}` only accumulates, write it as `{name} = {name} + …` (or `*`, min, max) and use it for nothing else \
@@ -333,6 +336,10 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
             false => String::new(),
         },
         (None, true) => format!("Declare `{name}` inside the loop, so that every iteration has its own."),
+        (None, false) if later.is_some_and(|d| d.witness.is_none()) => match has_parallel_around(view, id) {
+            true => "Offload another loop of the nest.".to_owned(),
+            false => String::new(),
+        },
         (None, false) if later.is_some() => format!(
             "Later iterations may read what is written to `{name}` on line {}, so a copy of it would not be enough: offload another \
              loop of the nest.",

@@ -77,7 +77,7 @@ pub(crate) fn why_unknown(view: &FunctionView, name: &str) -> String {
     }
     match program.searched() {
         _ if has_body => String::new(),
-        Some(searched) => format!(": it is defined in no file of {searched}"),
+        Some(searched) => format!(": it is not found with a body in {searched}"),
         // alone, or before the files beside it are read
         None => ": it is not defined in this file".to_owned(),
     }

@@ -219,7 +219,7 @@ fn accesses(view: &FunctionView, m: &Mapping, out: &mut Prediction) {
     }
     // where others are as bad in another way, that is said
     if let Some((_, said)) = out.worst.as_mut().filter(|_| bad > 1) {
-        said.push_str(&format!(" (the worst of {bad} kinds)"));
+        said.push_str(&format!(" (one of {bad} kinds)"));
     }
     let of = match m.accesses.len() {
         1 => "1 access".to_owned(),

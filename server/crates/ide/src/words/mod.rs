@@ -24,6 +24,7 @@ use analysis::{
     ReductionOp, Verdict,
 };
 use rustc_hash::FxHashSet;
+use term::{Op, SymbolId, TermId};
 
 use crate::function_view::FunctionView;
 use crate::lints::parallel_inside;
@@ -107,7 +108,10 @@ pub(crate) fn parallel(view: &FunctionView, id: LoopId) -> String {
         text.push_str(&format!(" It rests on your word that {}.", list(&accepted)));
     }
     if regroups(view, id) {
-        text.push_str(" Floating-point operations are regrouped, so the last bits may differ.");
+        text.push_str(match meets_in_elements(view, id) {
+            true => " Where several iterations meet in one element, floating-point operations are regrouped, so the last bits may differ.",
+            false => " Floating-point operations are regrouped, so the last bits may differ.",
+        });
     }
     text.push_str(&match l.mark {
         _ if in_kernel => String::new(),
@@ -125,6 +129,31 @@ fn regroups(view: &FunctionView, id: LoopId) -> bool {
     conditions.iter().any(|c| matches!(c.kind, ConditionKind::Reassociate(..)))
 }
 
+/// Whether all floating-point numbers that a loop accumulates are elements of arrays, each of which several iterations may add to, or one.
+fn meets_in_elements(view: &FunctionView, id: LoopId) -> bool {
+    let body = view.body();
+    let is_float = |r: &&analysis::Reduction| body.types.as_float(body.ty(r.place)).is_some();
+    let mut all = view.of(id).reductions.iter().filter(is_float).peekable();
+    all.peek().is_some()
+        && all.all(|r| {
+            matches!(body.op(r.place), Op::Index | Op::Deref | Op::Member { .. }) && moves(view, id, r.place)
+        })
+}
+
+/// Whether a place's subscripts name something that the loop changes.
+fn moves(view: &FunctionView, id: LoopId, place: TermId) -> bool {
+    let (body, whole) = (view.body(), view.of(id).term);
+    let changed: FxHashSet<SymbolId> = body
+        .walk(whole)
+        .filter_map(|t| match body.op(t) {
+            Op::Declare(s) => Some(*s),
+            op if op.is_write() => body.args(t).first().and_then(|&p| body.as_symbol(p)),
+            _ => None,
+        })
+        .collect();
+    body.walk(place).any(|t| body.as_symbol(t).is_some_and(|s| changed.contains(&s)))
+}
+
 /// Whether a loop's iterations are offered to a GPU.
 fn offers(view: &FunctionView, id: LoopId) -> bool {
     // inside a kernel there is nothing to offload
@@ -137,6 +166,11 @@ fn offers(view: &FunctionView, id: LoopId) -> bool {
 /// The conditions met this way, as what must be true; each once. Regrouping is not among them: it is no promise about
 /// the program.
 pub(crate) fn conditions_met(view: &FunctionView, id: LoopId, met_by: MetBy) -> Vec<String> {
+    shorten(all_conditions_met(view, id, met_by), 3)
+}
+
+/// Likewise, and none left out.
+pub(crate) fn all_conditions_met(view: &FunctionView, id: LoopId, met_by: MetBy) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut said: FxHashSet<String> = FxHashSet::default();
     // what does not wrap around is said together
@@ -169,7 +203,7 @@ pub(crate) fn conditions_met(view: &FunctionView, id: LoopId, met_by: MetBy) -> 
             _ => format!("none of {} wraps around", list(&shorten(kept.clone(), 2))),
         };
     }
-    shorten(all, 3)
+    all
 }
 
 /// A sequential loop: the witness, the other dependences, what would remove them, where parallelism is nevertheless.

@@ -5,7 +5,7 @@ use term::device::Word;
 use term::{Op, TypeKind};
 
 use super::causes::{
-    address_taken, bounds_of, escapes, exit_word, is_computed, is_counted_up, is_fixed_cast, is_written,
+    address_taken, bounds_of, cast, escapes, exit_word, is_computed, is_counted_up, is_tested, is_written,
     not_counted, only_walks, set_around, stays_within,
 };
 use super::decisions::{decides, is_fixed};
@@ -229,14 +229,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             format!("`{}` on line {line} may leave the loop before its end", exit_word(view, obstacle)),
             "",
         ),
-        ObstacleKind::UnknownPointer(_) if *view.body().op(obstacle.term) == Op::Cast => words(
-            "unknown-pointer",
-            format!("the cast `{}` on line {line} is not followed", view.text(obstacle.term)),
-            match is_fixed_cast(view, obstacle.term) {
-                true => "Set a pointer of that type to it before the loop, and use that.",
-                false => "",
-            },
-        ),
+        ObstacleKind::UnknownPointer(_) if *view.body().op(obstacle.term) == Op::Cast => cast(view, obstacle.term),
         ObstacleKind::UnknownPointer(symbol) if view.symbol(*symbol).contains("[]") => words(
             "unknown-pointer",
             format!(
@@ -371,7 +364,10 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             format!("`{text}` on line {line} may touch a cell that another iteration writes, and neither this nor the contrary was proved"),
             "",
         ),
-        ObstacleKind::NotReplayed(why) => not_replayed(*why, &text, line),
+        ObstacleKind::NotReplayed(why) => {
+            let op = view.body().op(obstacle.term);
+            not_replayed(*why, &text, line, op.is_loop() || *op == Op::Call)
+        }
         ObstacleKind::NeedsPromise(kind @ ConditionKind::Bounds { .. })
             if view.body().semantics.checked_bounds =>
         {
@@ -386,7 +382,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             let c = condition(view, kind);
             words(
                 "needs-promise",
-                format!("only you can know that {} ({}, line {line})", c.sentence, c.text),
+                format!("it is neither proved nor tested beforehand that {} ({}, line {line})", c.sentence, c.text),
                 "Without that promise it is not offloaded.",
             )
         }
@@ -463,24 +459,18 @@ fn watched(what: Watched, text: &str, line: u32) -> ObstacleWords {
     ObstacleWords { kind, reason, remedy: remedy.to_owned() }
 }
 
-/// Whether a value only decides what runs.
-fn is_tested(view: &FunctionView, value: term::TermId) -> bool {
-    let body = view.body();
-    body.walk(body.root).any(|t| match (body.op(t), body.args(t)) {
-        (Op::If | Op::Select | Op::While, &[condition, ..]) => body.walk(condition).any(|x| x == value),
-        (Op::Binary(b), parts) => b.is_logical() && parts.contains(&value),
-        (Op::Unary(term::UnOp::Not), &[of]) => of == value,
-        _ => false,
-    })
-}
-
 /// Why an example of two iterations that meet could not be shown.
-fn not_replayed(why: NotReplayed, text: &str, line: u32) -> ObstacleWords {
+fn not_replayed(why: NotReplayed, text: &str, line: u32, is_call: bool) -> ObstacleWords {
     let found = match text.contains('[') {
         true => "by their subscripts two iterations may meet in",
         false => "two iterations may meet in",
     };
     let (reason, remedy) = match why {
+        // where runs end before they come to it
+        NotReplayed::NotReached if is_call => (
+            format!("iterations may depend on each other, but no run that shows it was found: runs end on line {line}"),
+            "",
+        ),
         NotReplayed::NotReached => (
             format!("{found} `{text}` (line {line}), but no run of the function was found in which they do"),
             "",
@@ -498,7 +488,7 @@ fn not_replayed(why: NotReplayed, text: &str, line: u32) -> ObstacleWords {
             "",
         ),
         NotReplayed::Steps => (
-            format!("{found} `{text}` (line {line}), but the run that would show it is longer than is followed"),
+            format!("iterations may depend on each other, but a run that shows it is longer than is followed (up to `{text}` on line {line})"),
             "A function with the loop alone, given its values as parameters, can be judged.",
         ),
     };

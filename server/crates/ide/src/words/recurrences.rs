@@ -8,8 +8,12 @@ use crate::function_view::FunctionView;
 /// " This is a prefix sum …", for every recurrence of a loop; empty if there is none.
 pub(crate) fn recurrences(view: &FunctionView, id: LoopId) -> String {
     let all = &view.of(id).recurrences;
-    let carried: Vec<&analysis::Dependence> =
-        view.of(id).dependences.iter().filter(|d| d.kind == analysis::DependenceKind::Flow).collect();
+    let carried: Vec<&analysis::Dependence> = view
+        .of(id)
+        .dependences
+        .iter()
+        .filter(|d| d.kind == analysis::DependenceKind::Flow && d.witness.is_some())
+        .collect();
     // what one scan computes frees no loop that carries more
     let computed = |d: &analysis::Dependence| {
         all.iter().any(|r| {

@@ -1,13 +1,14 @@
 //! Why a parallel loop gets no kernel, in words, and what would help.
 
-use analysis::{plain_name, Obstacle, ObstacleKind};
+use analysis::{plain_name, ConditionKind, Obstacle, ObstacleKind};
 use codegen::{FunctionTrouble, HostForm, NextStep, Reason, RefusalKind};
-use term::Op;
+use term::{Op, SymbolId};
 
 use super::causes::{bounds_of, is_computed};
 use super::functions::{called, handed_to, which_place, why_unknown};
 use super::obstacles::obstacle;
 use crate::function_view::FunctionView;
+use crate::promises;
 
 /// "`printf` on line 4 has no version for the GPU. Write …"
 pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
@@ -119,7 +120,7 @@ pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
             format!("no test is written that would rule out before the launch that `{}` overlaps another array", name(*s))
         }
         RefusalKind::ReadsTooEarly if is_before(view, reason) => format!(
-            "{text}, which line {line} computes, is needed for the launch, and is not computed once more where it may trap"
+            "{text}, which line {line} may set, is needed for the launch, and is not computed once more where it may trap"
         ),
         RefusalKind::ReadsTooEarly => {
             format!(
@@ -140,7 +141,32 @@ pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
     match reason.kind {
         // it is in a variable already
         RefusalKind::ReadsTooEarly if is_before(view, reason) => format!("{why}."),
+        RefusalKind::UntestableOverlap(s) => match sizes_to_promise(view, reason, s) {
+            sizes if sizes.is_empty() => format!("{why}. {}", next_step(reason.kind.next_step())),
+            sizes => format!("{why}.{sizes}"),
+        },
         _ => format!("{why}. {}", next_step(reason.kind.next_step())),
+    }
+}
+
+/// That the sizes of an array and of those that it must not overlap can be promised, where these are pointers, which have none.
+fn sizes_to_promise(view: &FunctionView, reason: &Reason, array: SymbolId) -> String {
+    let is_pointer = |s: &SymbolId| {
+        let body = view.body();
+        matches!(body.types.kind(body.symbols[*s].ty), term::TypeKind::Pointer { .. })
+    };
+    let Some(l) = view.facts.loops.iter().find(|l| l.term == reason.term) else { return String::new() };
+    let mut arrays = vec![array];
+    for c in &l.conditions {
+        let ConditionKind::NoAlias(a, b) = &c.kind else { continue };
+        let other = if a.symbol == array { b.symbol } else { a.symbol };
+        if (a.symbol == array || b.symbol == array) && is_pointer(&other) && !arrays.contains(&other) {
+            arrays.push(other);
+        }
+    }
+    match is_pointer(&array) {
+        true => promises::sizes(view, l.term, &arrays),
+        false => String::new(),
     }
 }
 
@@ -280,7 +306,7 @@ fn function(view: &FunctionView, by: &str, who: &str, why: &FunctionTrouble) -> 
         }
         FunctionTrouble::Type => "uses a type that kernels are not written with".to_owned(),
         FunctionTrouble::Pointer => {
-            "keeps a pointer in memory, hands one back or takes one of another kind".to_owned()
+            "follows or keeps a pointer in memory, hands one back or takes one of another kind".to_owned()
         }
         FunctionTrouble::ControlFlow => "has a `goto`".to_owned(),
         FunctionTrouble::Operation => "has an operation that kernels are not written with".to_owned(),

@@ -10,6 +10,18 @@ use crate::function_view::FunctionView;
 pub(crate) fn thread_count(view: &FunctionView, band: &[LoopId]) -> Option<String> {
     let counts: Option<Vec<String>> = band.iter().map(|l| trip_count(view, *l)).collect();
     let counts = counts?;
+    // rows of different lengths have no one number
+    let body = view.body();
+    let indices: Vec<term::SymbolId> =
+        band.iter().filter_map(|l| Some(view.of(*l).control.as_ref().ok()?.index)).collect();
+    let mut ends = band
+        .iter()
+        .filter_map(|l| view.of(*l).control.as_ref().ok())
+        .flat_map(|c| [Some(c.lower), c.bound])
+        .flatten();
+    if ends.any(|t| body.walk(t).any(|x| body.as_symbol(x).is_some_and(|s| indices.contains(&s)))) {
+        return None;
+    }
     match counts.as_slice() {
         [one] => Some(one.clone()),
         many => {

@@ -55,7 +55,7 @@ fn unchecked_launch(ask: &Ask) -> Vec<(Span, Message)> {
         _ => format!(", nor whether those on lines {} did", list(&lines)),
     };
     let message = format!(
-        "Nobody asks whether this launch failed{also}: an invalid configuration or a missing kernel goes unnoticed. Call \
+        "Nobody asks whether this launch failed{also}: an invalid configuration or a missing kernel shows in wrong results alone. Call \
          `cudaGetLastError()` after it, and look at what `cudaDeviceSynchronize()` gives."
     );
     let related = others.iter().take(SHOWN).map(related).collect();
