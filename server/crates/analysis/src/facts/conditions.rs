@@ -46,7 +46,7 @@ impl Condition {
 /// Which columns of a row are used.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Columns {
-    /// The first alone: only the length of the row counts.
+    /// One alone: only that a row has elements counts.
     First,
     /// Some from the first on.
     FromFirst,

@@ -362,9 +362,10 @@ impl Builder<'_> {
         let back = |p: &Poly| at.longer.back(p);
         let (length, times) = at.strides.length(k);
         let mut need = at.need(self, k, (&length, times));
-        let is_first = [least, most].iter().all(|p| **p == Poly::default());
-        if let Need::InRow { columns: columns @ Columns::FromFirst, .. } = &mut need {
-            *columns = if is_first { Columns::First } else { Columns::FromFirst };
+        // of one column alone it is asked that a row has one
+        let is_one = [least, most].into_iter().all(|p| *p == at.froms[k - 1]);
+        if let (Need::InRow { columns, .. }, true) = (&mut need, is_one) {
+            *columns = Columns::First;
         }
         let length = self.row_length(at.strides, k, &back);
         self.keep_between(at, need, (least, most), &at.froms[k - 1], length.as_ref());

@@ -298,7 +298,7 @@ fn in_row(
         same if columns == Columns::Anywhere => {
             let row = if same { "that step".to_owned() } else { format!("`{stride}`") };
             let of = if same { "a step".to_owned() } else { row.clone() };
-            format!("what `{access}` adds to multiples of {of} spans no more than {row}")
+            format!("what `{access}` adds to multiples of {of} differs by less than {row}")
         }
         true if called.is_some() => format!("what `{access}` touches stays in its row"),
         true => format!("`{access}` stays in its row"),
