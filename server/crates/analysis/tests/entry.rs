@@ -1,7 +1,9 @@
 //! What a function has tested on its way to a loop.
 
-use analysis::{analyze, ConditionKind, MetBy, Program};
-use base::Budget;
+mod common;
+
+use analysis::{ConditionKind, MetBy};
+use common::last_loop_of_f;
 
 /// A stride that was found positive needs no test, wherever it stands, as long as nothing may have changed it since.
 #[test]
@@ -46,12 +48,7 @@ fn what_was_tested_before_a_loop_is_known_in_it() {
              __attribute__((weak)) void replaced(void) {{ exit(1); }}
              {function}"
         );
-        let parsed = front::Parsed::parse(front::Language::C, &*text);
-        let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
-        let program = Program::of(unit.items.iter().map(|i| &i.body));
-        let f = unit.items.iter().find(|i| &*i.name == "f").expect("it is there");
-        let facts = analyze(&f.body, &program, analysis::SAVE, &Budget::new(u64::MAX));
-        let l = facts.loops.iter().last().expect("a loop");
+        let l = last_loop_of_f(&text);
         let strides = l.conditions.iter().filter(|c| matches!(c.kind, ConditionKind::InRow { .. }));
         let how: Vec<MetBy> = strides.map(|c| c.met_by).collect();
         assert_eq!(how, [met_by], "{function} {:?} {:?}", l.verdict, l.obstacles);

@@ -1,7 +1,9 @@
 //! Memory that the members of structures own.
 
-use analysis::{analyze, ConditionKind, MetBy, Program, Verdict};
-use base::Budget;
+mod common;
+
+use analysis::{Condition, ConditionKind, MetBy, Verdict};
+use common::last_loop_of_f;
 
 /// Memory that a structure's member alone leads to is apart from all else, until somebody may know of it.
 #[test]
@@ -90,14 +92,9 @@ fn members_of_new_structures_lead_to_memory_of_their_own() {
              static void shared(vec *v, const vec *w) {{ v->x = w->x; }}
              {function}"
         );
-        let parsed = front::Parsed::parse(front::Language::C, &*text);
-        let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
-        let program = Program::of(unit.items.iter().map(|i| &i.body));
-        let f = unit.items.iter().find(|i| &*i.name == "f").expect("it is there");
-        let facts = analyze(&f.body, &program, analysis::SAVE, &Budget::new(u64::MAX));
-        let l = facts.loops.iter().last().expect("a loop");
-        let asked = l.verdict != Verdict::Independent
-            || l.conditions.iter().any(|c| matches!(c.kind, ConditionKind::NoAlias(..)) && c.met_by != MetBy::Proof);
+        let l = last_loop_of_f(&text);
+        let is_asked = |c: &Condition| matches!(c.kind, ConditionKind::NoAlias(..)) && c.met_by != MetBy::Proof;
+        let asked = l.verdict != Verdict::Independent || l.conditions.iter().any(is_asked);
         assert_eq!(asked, told == "?", "{function} {:?} {:?}", l.verdict, l.conditions);
     }
 }

@@ -1,7 +1,9 @@
 //! Memory of which somebody is told later than a loop runs.
 
-use analysis::{analyze, ConditionKind, MetBy, Program, Verdict};
-use base::Budget;
+mod common;
+
+use analysis::{Condition, ConditionKind, MetBy, Verdict};
+use common::last_loop_of_f;
 
 /// What happens behind the outermost loop around a loop tells nobody anything while it runs; what comes before, or again, does.
 #[test]
@@ -71,14 +73,9 @@ fn what_is_told_behind_a_loop_is_not_known_in_it() {
              {}\n",
             function.replace("EACH", each)
         );
-        let parsed = front::Parsed::parse(front::Language::C, &*text);
-        let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
-        let program = Program::of(unit.items.iter().map(|i| &i.body));
-        let f = unit.items.iter().find(|i| &*i.name == "f").expect("it is there");
-        let facts = analyze(&f.body, &program, analysis::SAVE, &Budget::new(u64::MAX));
-        let l = facts.loops.iter().last().expect("a loop");
-        let asked = l.verdict != Verdict::Independent
-            || l.conditions.iter().any(|c| matches!(c.kind, ConditionKind::NoAlias(..)) && c.met_by != MetBy::Proof);
+        let l = last_loop_of_f(&text);
+        let is_asked = |c: &Condition| matches!(c.kind, ConditionKind::NoAlias(..)) && c.met_by != MetBy::Proof;
+        let asked = l.verdict != Verdict::Independent || l.conditions.iter().any(is_asked);
         assert_eq!(asked, told == "?", "{function} {:?} {:?}", l.verdict, l.conditions);
     }
 }

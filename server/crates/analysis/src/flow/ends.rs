@@ -8,14 +8,32 @@ use crate::Summary;
 /// What is known of the function that a call calls.
 type Known<'k> = dyn Fn(TermId) -> Option<&'k Summary> + 'k;
 
-/// Whether the term is a call of what ends the program (C11 7.22.4), or of one of its functions that does so whatever happens.
+/// Whether it is a function that does not come back, or comes back elsewhere: of C (C11 7.13.2, 7.22.4), of systems, of compilers.
+pub(crate) fn never_comes_back(name: &str) -> bool {
+    matches!(
+        name,
+        "exit"
+            | "abort"
+            | "_Exit"
+            | "_exit"
+            | "quick_exit"
+            | "longjmp"
+            | "siglongjmp"
+            | "err"
+            | "errx"
+            | "verr"
+            | "verrx"
+            | "__assert_fail"
+            | "__builtin_trap"
+            | "__builtin_unreachable"
+    )
+}
+
+/// Whether the term is a call of such a function of the library, or of one of its functions that does so whatever happens.
 pub(crate) fn never_returns(body: &Body, known: &Known<'_>, t: TermId) -> bool {
     let Some(f) = body.callee(t) else { return false };
     if body.library.contains(&f) {
-        return matches!(
-            &*body.symbols[f].name,
-            "exit" | "abort" | "_Exit" | "_exit" | "quick_exit" | "__builtin_trap"
-        );
+        return never_comes_back(&body.symbols[f].name);
     }
     known(t).is_some_and(|s| s.never_returns)
 }

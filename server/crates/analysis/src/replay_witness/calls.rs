@@ -9,23 +9,10 @@ use super::memory::{Contents, ReplayObject, Rest};
 use super::run::{Flow, Res, Run};
 use super::values::{math, Address, Fact, Number, Shadow, Value};
 use crate::flow::called::call;
+use crate::flow::ends::never_comes_back;
 use crate::flow::library::{library_effect, LibraryResult};
 use crate::limits::replay_witness_calls::{FAR, MAX_CALLS};
 use crate::NotReplayed;
-
-/// Functions beyond the C library that do not come back, or come back elsewhere.
-const NEVER_BACK: [&str; 10] = [
-    "_exit",
-    "quick_exit",
-    "longjmp",
-    "siglongjmp",
-    "__builtin_unreachable",
-    "err",
-    "errx",
-    "verr",
-    "verrx",
-    "__assert_fail",
-];
 
 impl<'a> Run<'a, '_> {
     pub fn call(&mut self, t: TermId) -> Res<Value> {
@@ -143,7 +130,7 @@ impl<'a> Run<'a, '_> {
     /// A function of which there is no text: it may return anything, and leave anything in memory that it can reach.
     fn unknown_call(&mut self, t: TermId) -> Res<Value> {
         let name = self.body().callee_name(t).unwrap_or_default();
-        if NEVER_BACK.contains(&name) {
+        if never_comes_back(name) {
             return self.fail(NotReplayed::NotReached, t);
         }
         self.left_by_strangers();
@@ -244,7 +231,7 @@ impl<'a> Run<'a, '_> {
                 }
             }
             "free" => return Ok(Value::ANY),
-            "exit" | "abort" | "__builtin_trap" | "_Exit" => return self.fail(NotReplayed::NotReached, t),
+            name if never_comes_back(name) => return self.fail(NotReplayed::NotReached, t),
             "assert" => {
                 let Some(v) = values.first() else { return self.fail(NotReplayed::NotUnderstood, t) };
                 return match self.decide(v) {

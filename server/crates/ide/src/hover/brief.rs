@@ -1,4 +1,5 @@
-//! The lines of a hover: each kind of fact once, counted where there are many, and nothing that a finding beside it says.
+//! The lines of a hover: each kind of fact once, counted where there are many, and nothing that a finding beside it says, as long
+//! as the headline does not stand alone.
 
 use std::collections::BTreeSet;
 

@@ -41,9 +41,6 @@ impl Expander<'_> {
             Shape::Value(e) if still => always_used(from, *e),
             _ => FxHashSet::default(),
         };
-        // What it writes are no pointers, and where one is overwritten as something else, it and what is written overlap: that is
-        // asked of all that is written as long as the pointer is loaded where it is used.
-        let leaves_pointers = !changes_pointers(from);
         let void = self.b.types.void();
         let mut first = Vec::new();
         for (&p, &a) in params.iter().zip(args) {
@@ -51,7 +48,9 @@ impl Expander<'_> {
             // of a variable the conditions that the function asks say something, of one more copy they do not
             let is_asked =
                 place != CallSite::Header && !self.is_large && self.is_unknown(a) && uses(from, p) > 1;
-            let is_path = leaves_pointers && self.is_loaded_pointer(a);
+            // What the function writes are no pointers, and where one is overwritten as something else, it and what is written
+            // overlap: that is asked of all that is written as long as the pointer is loaded where it is used.
+            let is_path = self.is_loaded_pointer(a) && !changes_pointers(from);
             if keeps && !is_asked && (is_path || self.may_be_copied(a, still && always.contains(&p))) {
                 let ty = self.parameter_cast(a, p, frame)?;
                 frame.bound.insert(p, Bound::Argument(a, ty));
