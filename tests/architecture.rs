@@ -190,6 +190,7 @@ const ASK_FOR_A_SIGN: &[(&str, &str)] = &[
     ("codegen/src/device/wrapping.rs", "what C++ does not wrap by itself"),
     ("codegen/src/plan/cells.rs", "which atomic function"),
     ("codegen/src/plan/conditions.rs", "comparisons that convert"),
+    ("codegen/src/plan/values.rs", "comparisons that convert"),
     ("front/src/c/placing.rs", "the type of an enumeration"),
     ("ide/src/words/conditions.rs", "conversions in words"),
     ("rewrite/src/rules/algebra.rs", "conversions and comparisons"),

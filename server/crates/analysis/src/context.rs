@@ -120,15 +120,20 @@ impl<'a> Context<'a> {
 
     /// The model of a loop whose obligations are still to be met.
     pub(crate) fn reading(&'a self, at: usize, c: &Control, budget: &Budget) -> Reading<'a> {
-        self.read(at, c, false, budget)
+        self.read(at, c, How::default(), budget)
+    }
+
+    /// The same, where arrays that say where parts of others begin and end are taken to be sorted.
+    pub(crate) fn sorted(&'a self, at: usize, c: &Control, budget: &Budget) -> Reading<'a> {
+        self.read(at, c, How { sorted: true, ..How::default() }, budget)
     }
 
     /// The same, where values are told by the iteration's number wherever that can be.
     pub(crate) fn numbered(&'a self, at: usize, c: &Control, budget: &Budget) -> Reading<'a> {
-        self.read(at, c, true, budget)
+        self.read(at, c, How { numbered: true, ..How::default() }, budget)
     }
 
-    fn read(&'a self, at: usize, c: &Control, numbered: bool, budget: &Budget) -> Reading<'a> {
+    fn read(&'a self, at: usize, c: &Control, how: How, budget: &Budget) -> Reading<'a> {
         let root = self.loops[at].0;
         let mut around = vec![root];
         let mut next = self.parents.get(root.0 as usize).copied().flatten();
@@ -138,7 +143,7 @@ impl<'a> Context<'a> {
         }
         around.reverse();
         let enclosing = self.enclosing(at);
-        let how = How { numbered, rows_together: self.rows_together, own: self.own };
+        let how = How { rows_together: self.rows_together, own: self.own, ..how };
         nest::read(self.body, self.program, &self.effects, root, c, &enclosing, &around, how, budget)
     }
 

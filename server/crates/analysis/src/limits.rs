@@ -314,6 +314,12 @@ pub(crate) mod nest_paths {
     pub(crate) const MANY: usize = 32;
 }
 
+/// Of `nest::promises`.
+pub(crate) mod nest_promises {
+    /// Arrays of one loop that are taken to be sorted.
+    pub(crate) const MOST_SORTED: usize = 4;
+}
+
 /// Of `nest::together`.
 pub(crate) mod nest_together {
     /// Variables that stand for one another, one behind the other.

@@ -26,7 +26,7 @@ use crate::depend::{self, Outcome};
 use crate::facts::marks::mark_of;
 use crate::flow::liveness::early_exit;
 use crate::loops::aliases::alias_conditions;
-use crate::nest::{AffineAccess, Model, Reading};
+use crate::nest::{bounds_of_parts, AffineAccess, Model, Reading};
 use crate::{
     Cells, Condition, ConditionKind, Control, Dependence, DependenceKind, Facts, LoopFacts, LoopId, MetBy,
     Obstacle, ObstacleKind, Private, Program, Reduction, ReductionOp, Step, Verdict, Work,
@@ -164,6 +164,7 @@ pub(crate) fn assumptions(
     facts.conditions.clear();
     facts.obstacles.clear();
     look_around(cx, like.term, &mut facts);
+    reading.model.objects.reads_in_rows = true;
     meet_obligations(reading, &mut facts);
     alias_conditions(cx, &reading.model, accesses, &mut facts);
     (facts.conditions, facts.obstacles)
@@ -220,12 +221,44 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     if !facts.obstacles.is_empty() {
         return facts;
     }
-    let mut reading = cx.reading(at, &control, budget);
+    let before = facts.clone();
+    let found = read_loop(cx, cx.reading(at, &control, budget), &control, detail, budget, facts);
+    let is_open = found.verdict == Verdict::Unknown
+        || found.verdict == Verdict::Reduction && found.reductions.iter().any(|r| r.cells != Cells::One);
+    if !is_open || budget.left() == 0 || bounds_of_parts(body, t).is_empty() {
+        return found;
+    }
+    // Where parts of an array lie one behind the other, they are apart.
+    let sorted = read_loop(cx, cx.sorted(at, &control, budget), &control, detail, budget, before);
+    let is_better = match sorted.verdict {
+        Verdict::Independent => true,
+        Verdict::Reduction => {
+            found.verdict == Verdict::Unknown || sorted.reductions.len() < found.reductions.len()
+        }
+        Verdict::Sequential | Verdict::Unknown => false,
+    };
+    if is_better && budget.left() > 0 {
+        sorted
+    } else {
+        found
+    }
+}
+
+/// What a model of a loop shows. `facts`: what is known without it.
+fn read_loop(
+    cx: &Context<'_>,
+    mut reading: Reading<'_>,
+    control: &Control,
+    detail: bool,
+    budget: &Budget,
+    mut facts: LoopFacts,
+) -> LoopFacts {
+    let body = cx.body;
     if !reading.obstacles.is_empty() {
         facts.obstacles = std::mem::take(&mut reading.obstacles);
         return facts;
     }
-    let scalars = Scalars::new(cx, &reading.model, &control);
+    let scalars = Scalars::new(cx, &reading.model, control);
     facts.privates = scalars.privates.clone();
     facts.inductions = scalars.inductions.clone();
 
@@ -241,6 +274,9 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     let found = dependences(cx, &model, &accesses, &scalars, detail, budget, &mut facts);
     add_reductions(body, &model, &scalars, &found, &mut facts);
     promises::note_used(cx, &model, &accesses, &mut facts);
+    for array in model.promises.used_sorted() {
+        facts.note(ConditionKind::Sorted(array), MetBy::RunTimeCheck, None);
+    }
     conclude(&mut facts);
     facts.promises = promises::fates(cx, &model, &facts);
     facts

@@ -24,7 +24,7 @@ fn linkage(item: &Item) -> Linkage {
 fn parts(unit: &Unit) -> Vec<FilePart<'_>> {
     unit.items
         .iter()
-        .map(|i| FilePart { body: &i.body, header: None, line: 1, linkage: linkage(i) })
+        .map(|i| FilePart { body: &i.body, header: None, line: 1, linkage: linkage(i), is_shared: false })
         .collect()
 }
 
@@ -230,6 +230,16 @@ fn a_rounding_mode_set_elsewhere_is_asked_for() {
     assert_eq!(verdicts(own, &[("b.c", sets)]), "independent; independent");
     assert_eq!(asked(own, &[]), [false, false]);
     assert_eq!(asked(own, &[("b.c", sets)]), [true, false]);
+    // a copy, a sign and a number that is written down are what they are in every mode
+    let copies = "void g(int n, double *restrict a, const double *restrict b) {
+            for (int i = 0; i < n; i++) a[i] = b[i];
+            for (int i = 0; i < n; i++) a[i] = -b[i];
+            for (int i = 0; i < n; i++) a[i] = i % 2 ? 0.1 : b[i];
+            for (int i = 0; i < n; i++) a[i] = i % 2 ? 0 : 3;
+            for (int i = 0; i < n; i++) a[i] = (float)b[i];
+            for (int i = 0; i < n; i++) if (b[i] > 0) a[i] = 0;
+        }";
+    assert_eq!(asked(copies, &[("b.c", sets)]), [false, false, true, true, true, true]);
     // traps on another system, whose header is not here; and on this one
     let elsewhere = "void on(void) { fpsetmask(1); }";
     assert_eq!(verdicts(own, &[("b.c", elsewhere)]), "independent; independent");

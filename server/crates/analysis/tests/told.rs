@@ -67,7 +67,7 @@ fn what_is_told_behind_a_loop_is_not_known_in_it() {
             "#include <stdlib.h>
              #include <setjmp.h>
              typedef struct {{ int n; char *x; char all[8]; }} image;
-             static image keep; static char all[100]; static jmp_buf here;
+             static image keep; char all[100]; static jmp_buf here;
              void give(char *); void set(image *, char *); void both(image *, image *);
              static image made(int n) {{ image v; v.n = n; v.x = calloc(n, 1); return v; }}
              {}\n",

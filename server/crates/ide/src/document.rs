@@ -317,7 +317,7 @@ impl Doc {
         let known = before.map_or(&nothing, |d| &d.inner.program);
         let own = match options.project.as_ref().filter(|p| p.has_files()) {
             Some(_) => parts(&unit, parsed.text(), false),
-            None => alone(&unit),
+            None => alone(&unit, parsed.text()),
         };
         let program = analysis::Program::among(known, own, &others(&options));
         Doc::with_program(name, text, options, (parsed, unit), front_memo, (program, before))

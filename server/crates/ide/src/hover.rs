@@ -32,6 +32,10 @@ pub struct Hover {
 /// What is said in place of what is not known yet.
 pub const STILL: &str = "Still being analyzed.";
 
+/// Likewise, of a loop that calls what other files may define.
+const STILL_READING: &str =
+    "**Still reading the other files of the folder**, which may define what the loop calls";
+
 impl Hover {
     /// For a place of which nothing is known yet.
     pub fn not_yet(span: Span) -> Hover {
@@ -54,6 +58,13 @@ pub fn hover(ask: &Ask, findings: &Findings, offset: u32) -> Option<Hover> {
     // headers do not nest save in macros, where the outermost speaks for all
     let l = findings.loops.iter().find(|l| l.header.touches(offset))?;
     let view = findings.view(ask, l.item)?;
+    if findings.awaits_others
+        && view.of(l.id).verdict == Verdict::Unknown
+        && words::rests_on_others(&view, l.id)
+    {
+        let markdown = format!("{STILL_READING} ({})", escape(&view.loop_name(l.id)));
+        return Some(Hover { markdown, span: l.header, more: None });
+    }
     let is_told = findings.diagnostics.iter().any(|d| d.span == l.header && d.is_of_loop());
     let (markdown, is_all) = loop_brief(&view, l, is_told);
     let more = (!is_all).then(|| ActionId::explain(&l.key));
@@ -172,8 +183,10 @@ struct Across {
 }
 
 impl Across {
-    fn of(view: &FunctionView, id: LoopId) -> Across {
-        let band = view.band(id);
+    /// `outline`: the kernel that is made, whose loops count.
+    fn of(view: &FunctionView, id: LoopId, outline: Option<&Outline>) -> Across {
+        let of_kernel = outline.and_then(|o| o.band.as_ref()).map(|(band, _)| band.clone());
+        let band = of_kernel.unwrap_or_else(|| view.band(id));
         let names: Vec<String> = band.iter().filter_map(|b| view.index_name(*b)).map(quoted).collect();
         let loops = match band.len() {
             1 => String::new(),
@@ -211,9 +224,10 @@ fn together(shared: &crate::plans::Shared) -> String {
 
 fn parallel(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
     let l = view.of(id);
-    let across = Across::of(view, id);
+    let across = Across::of(view, id, None);
     match on_device(view, id) {
         Some(Planned::Kernel(outline)) => {
+            let across = Across::of(view, id, Some(&outline));
             lines.push(across.on_the_gpu(&blocks(view, &outline)));
             if let Some(m) = words::mappings(view, &outline) {
                 lines.extend(words::prediction(view, &m).lines);

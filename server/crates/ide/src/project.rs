@@ -204,18 +204,40 @@ impl PartialEq for Project {
 impl Eq for Project {}
 
 /// The bodies of a unit that stands alone: who can name them does not matter.
-pub(crate) fn alone(unit: &front::Unit) -> Vec<FilePart<'_>> {
-    let items = unit.items.iter().chain(unit.included.iter().map(|i| &i.item));
-    items.map(|i| FilePart::external(&i.body)).collect()
+pub(crate) fn alone<'a>(unit: &'a front::Unit, text: &str) -> Vec<FilePart<'a>> {
+    let shared = shared_before(unit, text);
+    let part = |i: &'a Item, is_shared| FilePart { is_shared, ..FilePart::external(&i.body) };
+    let own = unit.items.iter().map(|i| part(i, i.span.start < shared));
+    own.chain(unit.included.iter().map(|i| part(&i.item, true))).collect()
+}
+
+/// Where the part of a text ends whose own names others may use: those that are included behind them, and all that follows a place
+/// from which the whole file is included.
+fn shared_before(unit: &front::Unit, text: &str) -> u32 {
+    if unit.configuration.iter().any(|c| matches!(c.taken, front::Taken::Around { .. })) {
+        return u32::MAX;
+    }
+    let mut at = 0;
+    let mut last = 0;
+    for line in text.split_inclusive('\n') {
+        at += line.len() as u32;
+        let word = line.trim_start().strip_prefix('#').or_else(|| line.trim_start().strip_prefix("%:"));
+        if word.is_some_and(|w| w.trim_start().starts_with("inc") || w.trim_start().starts_with("import")) {
+            last = at;
+        }
+    }
+    last
 }
 
 /// The bodies of a unit with who can name them. `lines`: and where they are.
 pub(crate) fn parts<'a>(unit: &'a front::Unit, text: &'a str, lines: bool) -> Vec<FilePart<'a>> {
     let index = lines.then(|| LineIndex::new(text));
     let mut of_headers: FxHashMap<front::HeaderId, LineIndex> = FxHashMap::default();
+    let shared = shared_before(unit, text);
     let own = unit.items.iter().map(|item| {
         let line = index.as_ref().map_or(0, |i| i.line_of(item.span.start) + 1);
-        FilePart { body: &item.body, header: None, line, linkage: linkage(item, text) }
+        let is_shared = item.span.start < shared;
+        FilePart { body: &item.body, header: None, line, linkage: linkage(item, text), is_shared }
     });
     let mut out: Vec<FilePart<'a>> = own.collect();
     for included in &unit.included {
@@ -228,7 +250,7 @@ pub(crate) fn parts<'a>(unit: &'a front::Unit, text: &'a str, lines: bool) -> Ve
             false => 0,
         };
         let linkage = linkage(item, header.text());
-        out.push(FilePart { body: &item.body, header: Some(header.name()), line, linkage });
+        out.push(FilePart { body: &item.body, header: Some(header.name()), line, linkage, is_shared: true });
     }
     out
 }

@@ -70,6 +70,8 @@ pub struct Reject {
 pub struct Said {
     /// Functions and variables, by name, that another definition may replace when the program is linked (weak symbols).
     pub weak: Vec<Arc<str>>,
+    /// Functions and variables that another name is given to (`alias("x")`, `__asm__("x")`).
+    pub also_named: Vec<Arc<str>>,
     /// Whether the floating-point environment is looked at or changed: `#pragma STDC FENV_ACCESS ON` (C11 7.6.1).
     pub floating_environment: bool,
     /// Whether its local `static` variables may be others' too: threads share them where a directive lets several run a part of the

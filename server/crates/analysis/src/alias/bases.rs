@@ -1,7 +1,7 @@
 //! Whether two variables can name the same memory.
 //!
 //! Proofs used: two named objects are distinct (C11 6.2.4); `restrict` (6.7.3.1); memory fresh from `malloc` (7.22.3);
-//! a variable whose address is taken nowhere; an object defined `const` is never modified (6.7.3p6). Types are not used: C programs
+//! a variable whose address is taken nowhere, in its function or, where it is the file's own, in the file; an object defined `const` is never modified (6.7.3p6). Types are not used: C programs
 //! that break the aliasing rule exist; arrays of C# cannot.
 
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
@@ -182,6 +182,14 @@ fn by_reach(body: &Body, effects: &Effects<'_>, during: TermId, a: SymbolId, b: 
     }
     // No write reaches it whichever pointer it goes through, so no conflict is between the two.
     if is_constant_object(body, a) || is_constant_object(body, b) {
+        return Distinct;
+    }
+    // Of pointers, and rows of pointers, what is accessed is what they point to.
+    let is_memory = |s: SymbolId| {
+        let innermost = body.types.innermost(body.symbols[s].ty);
+        !matches!(body.types.kind(innermost), TypeKind::Pointer { .. })
+    };
+    if [a, b].into_iter().any(|s| is_memory(s) && effects.is_hidden(s)) {
         return Distinct;
     }
     let (x, y) = (reach(body, effects, during, a), reach(body, effects, during, b));

@@ -36,7 +36,7 @@ pub(crate) fn constants<'a>(
                 .filter(|s| s.address_taken && !body.types.is_constant(s.ty))
                 .map(|s| s.name.clone()),
         );
-        not.extend(body.said.weak.iter().cloned());
+        not.extend(body.said.weak.iter().chain(&body.said.also_named).cloned());
         let mut open: Vec<TermId> = vec![body.root];
         while let Some(t) = open.pop() {
             let &Op::Declare(symbol) = body.op(t) else {
@@ -113,30 +113,71 @@ fn copied(b: &mut BodyBuilder, from: &Body, t: TermId, span: Span, depth: u32) -
     Some(b.term_from(op, args, ty, span, Origin::Made))
 }
 
-/// File-scope variables that a function may change, or whose address it lets out, by name. All of them (`None`) where part of its
-/// text is not understood.
-pub(crate) fn touched(body: &Body) -> Option<Vec<Arc<str>>> {
+/// File-scope variables that a text may change or point to, by name.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Touched {
+    /// Those it may change, or whose address it lets out.
+    pub changed: Vec<Arc<str>>,
+    /// Those of which it may make a pointer.
+    pub taken: Vec<Arc<str>>,
+}
+
+/// What a text does with the file's variables. Any of them (`None`) where part of it is not understood.
+pub(crate) fn touched(body: &Body) -> Option<Touched> {
     let global = |s: &SymbolId| matches!(body.symbols[*s].storage, Storage::Global { .. });
-    let mut out: FxHashSet<SymbolId> =
+    let mut taken: FxHashSet<SymbolId> =
         body.symbols.iter_ids().filter(|(_, s)| s.address_taken).map(|(id, _)| id).filter(global).collect();
+    let mut written: FxHashSet<SymbolId> = FxHashSet::default();
     for t in body.walk(body.root) {
         if body.reach(t).is_some() {
             return None;
         }
         let args = body.args(t);
-        if body.op(t).is_write() || *body.op(t) == Op::AddrOf {
-            out.extend(args.first().and_then(|&p| base_symbol(body, p)).filter(global));
+        let base = || args.first().and_then(|&p| base_symbol(body, p)).filter(global);
+        if body.op(t).is_write() {
+            written.extend(base());
+        }
+        if *body.op(t) == Op::AddrOf {
+            taken.extend(base());
         }
         // An array that becomes a pointer; a variable that a call may take by reference (C++).
         let is_part = matches!(body.op(t), Op::Index | Op::Member { .. });
         for &a in args {
             let is_array = matches!(body.types.kind(body.ty(a)), TypeKind::Array { .. });
             if !is_part && is_array || *body.op(t) == Op::Call {
-                out.extend(base_symbol(body, a).filter(global));
+                taken.extend(base_symbol(body, a).filter(global));
             }
         }
     }
-    let mut names: Vec<Arc<str>> = out.into_iter().map(|s| body.symbols[s].name.clone()).collect();
-    names.sort();
-    Some(names)
+    let names = |of: &mut dyn Iterator<Item = &SymbolId>| {
+        let mut names: Vec<Arc<str>> = of.map(|&s| body.symbols[s].name.clone()).collect();
+        names.extend(body.said.also_named.iter().cloned());
+        names.sort();
+        names
+    };
+    let changed = names(&mut written.union(&taken));
+    Some(Touched { changed, taken: names(&mut taken.iter()) })
+}
+
+/// The file's own variables (C11 6.2.2p3) of which no text of it makes a pointer: what is reached through one is never theirs.
+/// `functions`: what each does with them; `declarations`: all else, with whether texts that are not here may name what they declare.
+pub(crate) fn hidden<'a>(
+    functions: &[&Touched],
+    declarations: impl Iterator<Item = (&'a Arc<Body>, bool)>,
+) -> FxHashSet<Arc<str>> {
+    let mut own: FxHashSet<Arc<str>> = FxHashSet::default();
+    let mut taken: FxHashSet<Arc<str>> = functions.iter().flat_map(|t| &t.taken).cloned().collect();
+    for (body, is_shared) in declarations {
+        let Some(here) = touched(body) else { return FxHashSet::default() };
+        taken.extend(here.taken);
+        let internal =
+            |s: &&term::Symbol| matches!(s.storage, Storage::Global { internal: true, constant: false, .. });
+        let here = body.symbols.iter().filter(internal).map(|s| s.name.clone());
+        match is_shared {
+            true => taken.extend(here),
+            false => own.extend(here),
+        }
+    }
+    own.retain(|name| !taken.contains(name));
+    own
 }

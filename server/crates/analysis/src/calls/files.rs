@@ -13,7 +13,7 @@ use term::{Body, Op, Storage, Symbol};
 
 use crate::calls::constants::Constant;
 use crate::calls::function::{DefinedIn, Function};
-use crate::calls::read::{constants_beside, function};
+use crate::calls::read::{function, variables as of_file};
 
 /// Stands between a name that a file keeps to itself and the file's tag. A file that says it is not read.
 const MARK: &str = "_ww_in_";
@@ -44,6 +44,9 @@ pub struct FilePart<'a> {
     pub line: u32,
     /// Of a function; variables say it themselves.
     pub linkage: Linkage,
+    /// Whether texts that are not among the parts may name what it keeps to itself: those of headers that are included behind it, or of
+    /// a source that includes the file.
+    pub is_shared: bool,
 }
 
 /// A file as others see it. Made once for each text.
@@ -82,7 +85,7 @@ struct OtherVariable {
 impl<'a> FilePart<'a> {
     /// A part that every file can name.
     pub fn external(body: &'a Arc<Body>) -> FilePart<'a> {
-        FilePart { body, header: None, line: 0, linkage: Linkage::External }
+        FilePart { body, header: None, line: 0, linkage: Linkage::External, is_shared: false }
     }
 }
 
@@ -112,7 +115,7 @@ impl OtherFile {
             out.functions.insert(name, OtherFunction { function, names, library, is_inline, doubtful });
         }
         let functions = out.functions.values().map(|f| Some(&*f.function).filter(|_| !f.doubtful));
-        let constants = constants_beside(functions, &bodies.iter().collect::<Vec<_>>());
+        let constants = of_file(functions, &bodies.iter().map(|b| (b, false)).collect::<Vec<_>>()).constants;
         for body in &bodies {
             for (symbol, is_initialised) in defined_variables(body) {
                 let before = out.variables.remove(&symbol.name);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::calls::compatible::{fits, same_type};
+use crate::calls::constants::Touched;
 use crate::calls::mentions::Mentions;
 use crate::calls::shape::Shape;
 use crate::Summary;
@@ -50,8 +51,8 @@ pub(crate) struct Local {
     pub meaning: u64,
     /// A hash of its type.
     pub signature: u64,
-    /// File-scope variables that it may change or lets out; `None`: any.
-    pub touched: Option<Vec<Arc<str>>>,
+    /// File-scope variables that it may change or point to; `None`: any.
+    pub touched: Option<Touched>,
     /// What it has to do with `errno` and the floating environment.
     pub mentions: Mentions,
 }

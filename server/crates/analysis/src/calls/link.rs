@@ -37,8 +37,14 @@ impl<'a> OwnFile<'a> {
         OwnFile { parts: parts.into_iter().collect() }
     }
 
-    pub fn linkages(&self) -> Vec<Linkage> {
-        self.parts.iter().map(|p| p.linkage).collect()
+    /// Each part with whether others may name what it keeps to itself.
+    pub fn declared(&self) -> Vec<(&Arc<Body>, bool)> {
+        self.parts.iter().map(|p| (p.body, p.is_shared)).collect()
+    }
+
+    /// Of each part, in order, who may use it.
+    pub fn uses(&self) -> Vec<(Linkage, bool)> {
+        self.parts.iter().map(|p| (p.linkage, p.is_shared)).collect()
     }
 
     /// The names of which a program has no other definition than the file's.

@@ -4,17 +4,17 @@
 //! ones can also be written in place of their calls (`inline`). Functions of other files ([`OtherFiles`]) are in it as far as the
 //! unit's reach them, under names that are theirs alone (`files`); which definition a name means is found in `link`.
 
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet, FxHasher};
 use term::{Body, Op, Storage, SymbolId, TermId};
 
 use crate::calls::constants::{constants, written_out, Constant};
 use crate::calls::files::{FilePart, Linkage, OtherFile, OtherFiles, Unlinked};
 use crate::calls::function::{arguments_fit, called, is_declared_as, own_callee, DefinedIn, Function, Local};
 use crate::calls::link::{Known, Link, OwnFile};
-use crate::calls::read::{constants_beside, function as read_function};
+use crate::calls::read::{function as read_function, variables, Variables};
 use crate::calls::summaries::solve;
 use crate::calls::watch::Watch;
 use crate::flow::called::Callees;
@@ -34,10 +34,12 @@ struct Inner {
     globals: FxHashMap<Arc<str>, (Arc<Body>, SymbolId)>,
     /// File-scope variables that keep their first value.
     constants: FxHashMap<Arc<str>, Constant>,
+    /// The file's own variables that no pointer shows, in order, with a hash of them.
+    hidden: Arc<(Vec<Arc<str>>, u64)>,
     watch: Watch,
     /// What it was made of: the file's own, and who may use each.
     bodies: Vec<Arc<Body>>,
-    linkages: Vec<Linkage>,
+    uses: Vec<(Linkage, bool)>,
     others: Arc<OtherFiles>,
     /// Functions of other files that may look at what these leave behind, though nothing here calls them.
     beside: Arc<[Arc<Function>]>,
@@ -76,7 +78,9 @@ impl Program {
             !certain.contains_key(name) && inner.globals.contains_key(name) && is_own(c)
         };
         let is_told = !inner.constants.iter().any(is_open);
-        is_told.then_some(program)
+        // and whether a pointer shows one
+        let is_shown = inner.hidden.0.iter().all(|name| !inner.globals.contains_key(name));
+        (is_told && is_shown).then_some(program)
     }
 
     /// The same, taking over from an earlier program what was found out about bodies that are still there.
@@ -126,7 +130,9 @@ impl Program {
             Known::One(f) => Some(&**f),
             Known::Several | Known::Not(_) => None,
         });
-        let mut constants = constants_beside(read, &bodies);
+        let Variables { mut constants, hidden } = variables(read, &own.declared());
+        let mut hidden: Vec<Arc<str>> = hidden.into_iter().collect();
+        hidden.sort();
         let mut link = Link::new(&own, others);
         link.functions(&mut functions, &before.inner.functions);
         for body in link.reached() {
@@ -135,9 +141,12 @@ impl Program {
         link.constants(&functions, &mut constants);
         let bodies = bodies.into_iter().cloned().collect();
         let watch = Watch::default();
-        let (others, linkages) = (others.clone(), own.linkages());
+        let (others, uses) = (others.clone(), own.uses());
         let beside = link.beside();
-        let mut program = Inner { functions, globals, constants, watch, bodies, linkages, others, beside };
+        let hash = FxBuildHasher.hash_one(&hidden);
+        let hidden = Arc::new((hidden, hash));
+        let mut program =
+            Inner { functions, globals, constants, hidden, watch, bodies, uses, others, beside };
         program.summarize(&before.inner);
         program.watch = Watch::of(program.watched(), before.watch(), |name| before.function(name));
         Program { inner: Arc::new(program) }
@@ -152,7 +161,7 @@ impl Program {
         others: &Arc<OtherFiles>,
     ) -> Option<Program> {
         let old = &self.inner.bodies;
-        if !OtherFiles::are_same(others, &self.inner.others) || own.linkages() != self.inner.linkages {
+        if !OtherFiles::are_same(others, &self.inner.others) || own.uses() != self.inner.uses {
             return None;
         }
         let is_other = |k: &usize| !Arc::ptr_eq(&old[*k], bodies[*k]);
@@ -189,9 +198,10 @@ impl Program {
             functions: self.inner.functions.clone(),
             globals: self.inner.globals.clone(),
             constants: self.inner.constants.clone(),
+            hidden: self.inner.hidden.clone(),
             watch: Watch::default(),
             bodies: bodies.iter().map(|b| (*b).clone()).collect(),
-            linkages: self.inner.linkages.clone(),
+            uses: self.inner.uses.clone(),
             others: others.clone(),
             beside: self.inner.beside.clone(),
         };
@@ -238,6 +248,11 @@ impl Program {
     /// The file-scope variable that keeps its first value.
     pub(crate) fn constant(&self, name: &str) -> Option<&Constant> {
         self.inner.constants.get(name)
+    }
+
+    /// Whether the name is a variable of the file's own, to which nothing in it makes a pointer.
+    pub(crate) fn hides(&self, name: &str) -> bool {
+        self.inner.hidden.0.binary_search_by(|n| (**n).cmp(name)).is_ok()
     }
 
     /// A hash of the text that a function or file-scope constant of the program has; none of what it has no text of. Facts that
@@ -347,6 +362,7 @@ impl Program {
         };
         let mut h = FxHasher::default();
         self.inner.watch.key(&body.name).hash(&mut h);
+        self.inner.hidden.1.hash(&mut h);
         for n in names {
             match self.inner.functions.get(n) {
                 Some(Known::One(f)) => {
@@ -384,6 +400,10 @@ impl Program {
 impl Callees for Program {
     fn called(&self, body: &Body, call: TermId) -> Option<&Summary> {
         self.callee(body, call).map(|f| &f.summary)
+    }
+
+    fn hides(&self, name: &str) -> bool {
+        Program::hides(self, name)
     }
 }
 

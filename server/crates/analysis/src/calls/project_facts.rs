@@ -150,6 +150,7 @@ fn unmet(e: &Expanded, c: &Condition) -> Option<Obstacle> {
     let term = match &c.kind {
         ConditionKind::NoWrap(t)
         | ConditionKind::Injective(t)
+        | ConditionKind::Sorted(t)
         | ConditionKind::Asserted(t)
         | ConditionKind::StepSign(t)
         | ConditionKind::Terminates(t)
@@ -191,6 +192,7 @@ fn condition_kind(e: &Expanded, k: &mut ConditionKind) {
     match k {
         ConditionKind::NoWrap(t)
         | ConditionKind::Injective(t)
+        | ConditionKind::Sorted(t)
         | ConditionKind::Asserted(t)
         | ConditionKind::StepSign(t)
         | ConditionKind::Trips(t)

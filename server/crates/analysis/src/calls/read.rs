@@ -1,11 +1,11 @@
-//! What the text of a file says by itself: its functions, and the variables that keep their first value.
+//! What the text of a file says by itself: its functions, and what it does with its variables.
 
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, TypeKind};
 
-use crate::calls::constants::{constants, Constant};
+use crate::calls::constants::{constants, hidden, Constant, Touched};
 use crate::calls::function::Function;
 use crate::calls::shape::shape;
 use crate::calls::summaries::local;
@@ -38,18 +38,27 @@ pub(super) fn function(body: &Arc<Body>, weak: bool, before: Option<&Function>) 
     })
 }
 
-/// The constants of a file. `functions`: all it has; `None`: one that was not read.
-pub(super) fn constants_beside<'f>(
+/// What the whole text of a file says of its variables.
+pub(super) struct Variables {
+    /// Those that keep their first value.
+    pub constants: FxHashMap<Arc<str>, Constant>,
+    /// Those that no pointer shows.
+    pub hidden: FxHashSet<Arc<str>>,
+}
+
+/// What a file says of its variables. `functions`: all it has; `None`: one that was not read. `parts`: with whether texts that are not among
+/// them may name what they declare.
+pub(super) fn variables<'f>(
     functions: impl Iterator<Item = Option<&'f Function>>,
-    bodies: &[&Arc<Body>],
-) -> FxHashMap<Arc<str>, Constant> {
-    let mut touched = Some(FxHashSet::default());
-    for f in functions {
-        match (&mut touched, f.and_then(|f| f.local.touched.as_ref())) {
-            (Some(all), Some(these)) => all.extend(these),
-            _ => touched = None,
-        }
+    parts: &[(&Arc<Body>, bool)],
+) -> Variables {
+    let touched: Option<Vec<&Touched>> =
+        functions.map(|f| f.and_then(|f| f.local.touched.as_ref())).collect();
+    let declarations = || parts.iter().copied().filter(|(b, _)| !matches!(b.op(b.root), Op::Function(_)));
+    let changed: Option<FxHashSet<&Arc<str>>> =
+        touched.as_ref().map(|all| all.iter().flat_map(|t| &t.changed).collect());
+    Variables {
+        constants: constants(declarations().map(|p| p.0), changed.as_ref()),
+        hidden: touched.map(|all| hidden(&all, declarations())).unwrap_or_default(),
     }
-    let declarations = bodies.iter().copied().filter(|b| !matches!(b.op(b.root), Op::Function(_)));
-    constants(declarations, touched.as_ref())
 }

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
-use term::{Body, Op, TermId};
+use term::{Body, Op, TermId, UnOp};
 
 use crate::calls::mentions::{called_name, fate, looks, Fate, Look, What, ROUNDING, TRAPPING};
 use crate::{ConditionKind, Obstacle, ObstacleKind, Program, Watched};
@@ -97,10 +97,27 @@ pub(crate) fn rounding(body: &Body, program: &Program, concern: Concern, t: Term
     if concern.rounds != Rounds::Elsewhere {
         return None;
     }
-    // what is only copied, too: nobody has to tell a copy from a conversion
+    body.walk(t).any(|x| rounds(body, program, x)).then_some(ConditionKind::RoundsToNearest)
+}
+
+/// Whether the term makes a number that may be rounded, or looks at one that may be taken for zero: copies, signs and conversions
+/// that keep the value do neither.
+fn rounds(body: &Body, program: &Program, t: TermId) -> bool {
+    let kind = |x: TermId| body.types.kind(body.ty(x));
     let is_float = |x: TermId| body.types.as_float(body.ty(x)).is_some();
-    let computes = body.walk(t).any(|x| is_float(x) || uses_floats(body, program, x));
-    computes.then_some(ConditionKind::RoundsToNearest)
+    // of numbers that are written down the compiler has made what they are
+    let keeps = |value: TermId| match *body.op(value) {
+        Op::Int(v) => v.unsigned_abs() <= 1 << 24,
+        Op::Float(_) => true,
+        _ => false,
+    };
+    match (body.op(t), body.args(t)) {
+        (Op::Unary(UnOp::Neg | UnOp::Plus), &[of]) if kind(of) == kind(t) => false,
+        (Op::Cast, &[of]) if kind(of) == kind(t) || keeps(of) => false,
+        (Op::Assign, &[_, value]) | (Op::Declare(_), &[value]) if keeps(value) => false,
+        (op, _) if op.is_loop() => body.loop_parts(t).and_then(|p| p.condition).is_some_and(is_float),
+        _ => uses_floats(body, program, t),
+    }
 }
 
 /// What the loop changes that is looked at.

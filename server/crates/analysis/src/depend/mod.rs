@@ -2,15 +2,18 @@
 //! sets where none of them can answer.
 
 mod follows;
+mod order;
 pub(crate) mod witness;
 
 use std::hash::BuildHasher as _;
 
 use base::Budget;
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use term::TermId;
 
 use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
 use crate::depend::follows::{injections, involutions};
+use crate::depend::order::add_order;
 use crate::depend::witness::{describe, witness};
 use crate::nest::{AffineAccess, Model};
 use crate::solve::{Conjunction, Question, Solver};
@@ -105,14 +108,14 @@ fn quick_no(root: Var, model: &Model<'_>, equal: &[(Poly, Poly)], solver: &Solve
 
 /// Variables of a pair, numbered for the integer sets: parameters, then the counters of source and of sink; the rest
 /// are existential.
-struct PairSpace<'m, 'a> {
-    model: &'m Model<'a>,
+pub(super) struct PairSpace<'m, 'a> {
+    pub(super) model: &'m Model<'a>,
     params: Vec<Var>,
     /// Model loops around source and sink; dims are source's then sink's.
     source_loops: Vec<usize>,
     sink_loops: Vec<usize>,
-    exists: FxHashMap<(Var, bool), usize>,
-    constraints: Vec<poly::Constraint>,
+    pub(super) exists: FxHashMap<(Var, bool), usize>,
+    pub(super) constraints: Vec<poly::Constraint>,
     /// Values fixed for factors of products.
     fixed: FxHashMap<Var, i128>,
     failed: bool,
@@ -249,7 +252,7 @@ fn add_dim(mut row: poly::Row, at: usize, c: i128) -> poly::Row {
     row
 }
 
-fn add_exist(mut row: poly::Row, at: usize, c: i128) -> poly::Row {
+pub(super) fn add_exist(mut row: poly::Row, at: usize, c: i128) -> poly::Row {
     if row.exists.len() <= at {
         row.exists.resize(at + 1, 0);
     }
@@ -263,6 +266,8 @@ pub(crate) struct Pairs {
     pub params: Vec<Var>,
     pub source_loops: Vec<usize>,
     pub sink_loops: Vec<usize>,
+    /// Arrays that were taken to be sorted for it.
+    pub sorted: Vec<TermId>,
 }
 
 /// `carried`: only those whose source lies in an earlier iteration of the root than their sink.
@@ -280,6 +285,7 @@ pub(crate) fn pairs(
     let mut any: Vec<Conjunction> = Vec::new();
     // those of one hash, by position
     let mut known: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
+    let mut sorted: Vec<TermId> = Vec::new();
     let nothing = [Vec::new()];
     let way = model.premises.way.borrow();
     let cases = if model.premises.cases.is_empty() { &nothing[..] } else { &model.premises.cases[..] };
@@ -325,6 +331,9 @@ pub(crate) fn pairs(
                     f.constraints.push(poly::Constraint::ge(row));
                 }
             }
+            if carried {
+                sorted.extend(add_order(&mut f));
+            }
             // Context only over parameters in use (and what follows from them).
             let mut used = f.params.len();
             loop {
@@ -367,6 +376,7 @@ pub(crate) fn pairs(
         params: all_params,
         source_loops: source.loops.clone(),
         sink_loops: sink.loops.clone(),
+        sorted,
     })
 }
 
@@ -435,7 +445,7 @@ pub(crate) fn test(
         return maybe(dependence, Some(ObstacleKind::Unproved));
     };
     let point = match solver.any(&found.question, budget) {
-        Ok(None) => return Outcome::No,
+        Ok(None) => return nothing(model, found),
         Ok(point) => point,
         Err(e) => return maybe(dependence, stopped(&e)),
     };
@@ -472,6 +482,12 @@ pub(crate) fn test(
     Outcome::Yes(Box::new(dependence))
 }
 
+/// That there are no such pairs, as far as what was taken for it holds.
+fn nothing(model: &Model<'_>, found: Pairs) -> Outcome {
+    model.promises.rest_on_sorted(found.sorted);
+    Outcome::No
+}
+
 /// Whether what the user promises of elements keeps the two apart.
 fn are_apart_as_promised(
     model: &Model<'_>,
@@ -487,8 +503,11 @@ fn are_apart_as_promised(
     }
     let all: Vec<(Poly, Poly)> = equal.iter().cloned().chain(more).collect();
     let apart = quick_no(model.loops[0].var, model, &all, solver)
-        || pairs(model, source, sink, &all, &FxHashMap::default(), &[], true)
-            .is_some_and(|found| matches!(solver.any(&found.question, budget), Ok(None)));
+        || pairs(model, source, sink, &all, &FxHashMap::default(), &[], true).is_some_and(|found| {
+            let apart = matches!(solver.any(&found.question, budget), Ok(None));
+            model.promises.rest_on_sorted(found.sorted.into_iter().filter(|_| apart));
+            apart
+        });
     if apart {
         promises.into_iter().for_each(|p| model.promises.rest_on(p));
     }

@@ -83,8 +83,13 @@ pub(crate) fn witness(
         }
     }
     params.sort_unstable();
-    let cell: Option<Vec<i128>> =
-        source.subs.iter().map(|s| s.value.as_ref().and_then(|p| value_at(p, false))).collect();
+    // where cells are counted all through, the sum says which it is
+    let subscripts =
+        || source.subs.iter().map(|s| s.value.as_ref().and_then(|p| value_at(p, false))).collect();
+    let cell: Option<Vec<i128>> = match source.flat.as_ref().and_then(|p| value_at(p, false)) {
+        Some(flat) => Some(vec![flat]),
+        None => subscripts(),
+    };
     Some(Witness {
         params,
         source: indices(&pairs.source_loops, false)?,

@@ -80,6 +80,8 @@ pub enum ConditionKind {
     },
     /// No two elements of the array that the loop reads are equal.
     Injective(TermId),
+    /// No element of the array that the loop reads is less than one before it.
+    Sorted(TermId),
     /// Each element of the array that the loop reads is at least `low` and less than `high`.
     InRange { array: TermId, low: TermId, high: TermId },
     /// The array has so many elements.

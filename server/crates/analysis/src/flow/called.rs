@@ -9,6 +9,9 @@ use crate::{ObstacleKind, Summary, Through, TroubleKind};
 pub(crate) trait Callees {
     /// Of the function that the call names, if it is known and the arguments fit its definition.
     fn called(&self, body: &Body, call: TermId) -> Option<&Summary>;
+
+    /// Whether the name is a file-scope variable to which no text that may name it makes a pointer.
+    fn hides(&self, name: &str) -> bool;
 }
 
 /// What a call does.

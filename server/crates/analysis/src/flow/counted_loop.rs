@@ -7,7 +7,7 @@
 use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
-use term::{BinOp, Body, IntKind, Op, SymbolId, TermId, TypeKind};
+use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::algebra::poly::Poly;
 use crate::flow::effects::Effects;
@@ -487,7 +487,7 @@ pub(crate) fn change_of(body: &Body, t: TermId) -> Option<(SymbolId, Option<Chan
 }
 
 fn amount(body: &Body, e: TermId, negated: bool) -> Change {
-    match constant(body, e) {
+    match constant(body, e).or_else(|| of_constant(body, e)) {
         Some(c) => Change::Const(if negated { -c } else { c }),
         None => Change::Term(e, negated),
     }
@@ -496,6 +496,20 @@ fn amount(body: &Body, e: TermId, negated: bool) -> Change {
 /// The value of an integer constant expression.
 pub(crate) fn constant(body: &Body, t: TermId) -> Option<i128> {
     body.constant(t)
+}
+
+/// The value of a local variable that is defined `const` with a constant: `const int step = 8;` (C11 6.7.3p6).
+fn of_constant(body: &Body, t: TermId) -> Option<i128> {
+    let s = body.as_symbol(t)?;
+    let symbol = &body.symbols[s];
+    let kind = body.types.as_int(symbol.ty)?;
+    let quals = body.types.quals(symbol.ty);
+    if symbol.storage != Storage::Local || !quals.is_const || quals.is_volatile {
+        return None;
+    }
+    let mut declared = body.walk(body.root).filter(|&t| *body.op(t) == Op::Declare(s));
+    let value = constant(body, *body.args(declared.next()?).first()?)?;
+    (declared.next().is_none() && (kind.min()..=kind.max()).contains(&value)).then_some(value)
 }
 
 /// The first value of the index and whether it is declared in the header.

@@ -312,6 +312,12 @@ impl<'a> Effects<'a> {
         })
     }
 
+    /// Whether it is a file-scope variable to which nothing makes a pointer: what a pointer shows is never part of it.
+    pub(crate) fn is_hidden(&self, s: SymbolId) -> bool {
+        let symbol = &self.body.symbols[s];
+        matches!(symbol.storage, Storage::Global { .. }) && self.program.hides(&symbol.name)
+    }
+
     /// Whether a call is given a pointer made from the variable and may store it.
     pub(crate) fn is_handed_on(&self, s: SymbolId) -> bool {
         let body = self.body;

@@ -18,6 +18,8 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
     flat.append(&mut rest);
     let budget = model.budget.clone();
     let mut known = model.prover();
+    // conditions of which nothing more is asked
+    let mut free: Vec<ConditionKind> = Vec::new();
     for o in flat {
         if budget.left() == 0 {
             break;
@@ -26,6 +28,10 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
         let kind = condition_kind(&o.kind);
         if known.non_negative(&o.poly, &o.domain, &budget) {
             facts.note(kind, MetBy::Proof, None);
+            continue;
+        }
+        if !model.objects.reads_in_rows && model.takes_box(&o.kind) {
+            free.push(kind);
             continue;
         }
         match (&mut model.premises.unproved, poly.is_linear()) {
@@ -75,6 +81,8 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
             }
         }
     }
+    // a half of one that was proved does not make it
+    facts.conditions.retain(|c| !free.contains(&c.kind));
     if budget.left() == 0 {
         let kind = ObstacleKind::Budget(crate::Work::Obligations);
         facts.obstacles.push(Obstacle { kind, term: model.root });

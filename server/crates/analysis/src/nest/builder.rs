@@ -106,6 +106,8 @@ pub(crate) struct How {
     pub numbered: bool,
     /// Whether a row that stays the same is one of its table's rows, and no array of its own.
     pub rows_together: bool,
+    /// Whether arrays that say where parts of others begin and end are taken to be sorted.
+    pub sorted: bool,
     /// How many terms are those of the text: the others came out of calls, and the host cannot say them.
     pub own: usize,
 }
@@ -159,6 +161,7 @@ pub(crate) fn read<'a>(
     m.type_ranges();
     m.length_ranges();
     m.settle_loads();
+    m.settle_promises();
     m.delinearize();
     m.note_limit(crate::Work::Model);
     m.finish()

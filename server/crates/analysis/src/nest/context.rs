@@ -1,7 +1,7 @@
 //! What is known of the parameters before anything of the root is read: the ranges of indices of loops around it, and the ranges
 //! that types give.
 
-use term::{BinOp, Op, TermId};
+use term::{BinOp, Op, Storage, SymbolId, TermId};
 
 use crate::algebra::poly::{Constraint, Poly, VarKind};
 use crate::flow::counted_loop;
@@ -16,11 +16,21 @@ impl Builder<'_> {
             let Some(c) = control else { continue };
             // Elsewhere than in a plain header the index may have moved when the root is reached.
             let (true, Some(bound_term)) = (c.is_plain(), c.bound) else { continue };
-            let moving = self.effects.writes_in(*t);
+            // of a structure that is the function's own a part is changed by name, and is seen here
+            let moving = self.effects.changes_in(*t);
             let steady = |m: &Builder<'_>, e: TermId| {
+                // what others reach they may change through a pointer
+                let is_own = |s: SymbolId| {
+                    let v = &m.body.symbols[s];
+                    v.is_own_scalar()
+                        || matches!(v.storage, Storage::Constant(_))
+                        || v.storage.is_of_call() && !v.address_taken
+                        || !m.effects.writes_memory(*t)
+                };
                 m.body.walk(e).all(|x| match m.body.op(x) {
-                    Op::Sym(s) => !moving.contains(s),
+                    Op::Sym(s) => is_own(*s) && !moving.contains(s),
                     Op::Int(_) | Op::Binary(_) | Op::Unary(_) | Op::Cast => true,
+                    Op::Member { arrow, .. } => !arrow,
                     _ => false,
                 })
             };

@@ -67,9 +67,33 @@ impl Builder<'_> {
             let values = self.flat(&members, &longer);
             let strides = self.strides(&members, &values);
             if !strides.chain.is_empty() {
-                self.split(&members, &values, &strides, &longer);
+                let offset = self.offset(&values, &strides);
+                let without = |p: &Option<Poly>| match p {
+                    Some(p) => p.sub(&offset).map(Some),
+                    None => Some(None),
+                };
+                let values: Option<Vec<Option<Poly>>> = values.iter().map(without).collect();
+                let offset = longer.back(&offset).and_then(|p| self.linear(&p));
+                if let (Some(values), Some(offset)) = (values, offset) {
+                    self.split(&members, &values, &strides, &offset, &longer);
+                }
             }
         }
+    }
+
+    /// What all subscripts begin with, as `b * batch` in `b * batch + i * n + j`: neither a row nor in one.
+    fn offset(&self, values: &[Option<Poly>], strides: &Strides) -> Poly {
+        let mut all = values.iter().flatten();
+        let Some(first) = all.next() else { return Poly::default() };
+        let is_row = |m: &[Var]| {
+            let mut rows = strides.chain.iter().map(|(s, _)| s).chain(&strides.fine);
+            rows.any(|s| divide(m, s).is_some())
+        };
+        let terms = first.terms().filter(|(m, c)| {
+            let is_fixed = !m.is_empty() && m.iter().all(|&v| self.is_param(v));
+            is_fixed && !is_row(m) && all.clone().all(|p| p.terms().any(|t| t == (*m, *c)))
+        });
+        Poly::from_terms(terms.map(|(m, c)| (m.to_vec(), c))).unwrap_or_default()
     }
 
     /// What is still not linear is any value.
@@ -219,26 +243,18 @@ impl Builder<'_> {
         }
     }
 
-    /// Gives the subscripts, of which `values` are the flattened ones, a dimension for each stride and one more.
-    fn split(&mut self, members: &[usize], values: &[Option<Poly>], strides: &Strides, longer: &Longer) {
+    /// Gives the subscripts, of which `values` are the flattened ones but for the `offset` that all have, a dimension for each stride and
+    /// one more.
+    fn split(
+        &mut self,
+        members: &[usize],
+        values: &[Option<Poly>],
+        strides: &Strides,
+        offset: &Poly,
+        longer: &Longer,
+    ) {
         let back = |p: &Poly| longer.back(p);
-        // All or nothing: first see that every known subscript splits into linear parts.
-        let mut splits = Vec::new();
-        for (p, &i) in values.iter().zip(members) {
-            let Some(p) = p else {
-                splits.push(None);
-                continue;
-            };
-            let parts = self.parts(p, i, strides, &back);
-            // of a value that nobody knows nobody can be asked to keep it in its row
-            let is_unknown = p.vars().any(|v| *self.vars.kind(v) == VarKind::Fresh);
-            splits.push(match (parts, is_unknown) {
-                (Some(parts), true) => Some(parts).filter(|p| self.are_surely_rows(p, i, strides, &back)),
-                (Some(parts), false) => Some(parts),
-                (None, true) => None,
-                (None, false) => return,
-            });
-        }
+        let Some(splits) = self.all_parts(members, values, strides, offset, &back) else { return };
         // as cells of a column's own rows, if all subscripts name these; else as any of the column
         let is_fine = |c: &Column| matches!(c, Column::Divided(..));
         let fine = splits.iter().flatten().all(|p| is_fine(&p.1)) && !strides.fine.is_empty();
@@ -268,7 +284,8 @@ impl Builder<'_> {
                 self.accesses[i].lengths = vec![None; n];
                 continue;
             };
-            let at = Site { access: i, longer, strides, froms: &froms };
+            let shifted = *offset != Poly::default();
+            let at = Site { access: i, longer, strides, froms: &froms, shifted };
             let mut parts = rows;
             let mut inner: Vec<Poly> = (1..strides.chain.len())
                 .filter_map(|k| self.keep_in_row(&at, k, &parts[k], &parts[k]))
@@ -277,7 +294,9 @@ impl Builder<'_> {
             match column {
                 Column::Plain(part) => {
                     inner.extend(self.keep_in_row(&at, k, &part, &part));
-                    parts.push(part);
+                    // that it fits was seen before; where cells are counted all through, the offset is in none of the parts
+                    let whole = strides.fine.is_empty();
+                    parts.push(if whole { part.add(offset).unwrap_or_default() } else { part });
                 }
                 Column::Divided(ends, cells) => {
                     for p in &ends.never_negative {
@@ -308,6 +327,40 @@ impl Builder<'_> {
             self.accesses[i].subs = parts.into_iter().map(|p| Subscript { value: Some(p), term }).collect();
             self.accesses[i].lengths = vec![None; n];
         }
+    }
+
+    /// The parts of all subscripts; `None` for one of which they are not known.
+    ///
+    /// All or nothing: every known subscript splits into linear parts.
+    fn all_parts(
+        &mut self,
+        members: &[usize],
+        values: &[Option<Poly>],
+        strides: &Strides,
+        offset: &Poly,
+        back: &dyn Fn(&Poly) -> Option<Poly>,
+    ) -> Option<Vec<Option<Parts>>> {
+        let mut splits = Vec::new();
+        for (p, &i) in values.iter().zip(members) {
+            let Some(p) = p else {
+                splits.push(None);
+                continue;
+            };
+            let parts = self.parts(p, i, strides, back);
+            // of a value that nobody knows nobody can be asked to keep it in its row
+            let is_unknown = p.vars().any(|v| *self.vars.kind(v) == VarKind::Fresh);
+            let fits = |p: &(Vec<Poly>, Column)| match &p.1 {
+                Column::Plain(column) => column.add(offset).is_some(),
+                Column::Divided(..) => true,
+            };
+            splits.push(match (parts.filter(fits), is_unknown) {
+                (Some(parts), true) => Some(parts).filter(|p| self.are_surely_rows(p, i, strides, back)),
+                (Some(parts), false) => Some(parts),
+                (None, true) => None,
+                (None, false) => return None,
+            });
+        }
+        Some(splits)
     }
 
     /// A flattened subscript's rows, outermost first, and its column. `None`: one of them is not linear.
@@ -472,6 +525,8 @@ struct Site<'s> {
     strides: &'s Strides,
     /// The first column of the dimensions from 1 on.
     froms: &'s [Poly],
+    /// Whether something stands before the rows.
+    shifted: bool,
 }
 
 impl Site<'_> {
@@ -481,11 +536,14 @@ impl Site<'_> {
         let stride = m.names_row(a.term, length, self.longer).unwrap_or(a.term);
         // it is said of them, and nothing else
         let times = u32::try_from(times).unwrap_or(u32::MAX);
-        let from_first = self.froms.get(k - 1).is_none_or(|p| *p == Poly::default());
+        let from_first = !self.shifted && self.froms.get(k - 1).is_none_or(|p| *p == Poly::default());
         let columns = if from_first { Columns::FromFirst } else { Columns::Anywhere };
         Need::InRow { access: a.term, base: a.base, stride, times, columns }
     }
 }
+
+/// A subscript's rows, outermost first, and its column.
+type Parts = (Vec<Poly>, Column);
 
 /// The last part of a subscript.
 enum Column {

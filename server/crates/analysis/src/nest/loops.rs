@@ -484,7 +484,7 @@ impl Builder<'_> {
             entry.end = entry.first.clone().and_then(|first| self.pointer_end(c, &first));
         } else {
             let v = self.value_of_symbol(c.index, c.lower);
-            entry.lower = self.unless_loaded(v);
+            entry.lower = if self.how.sorted { v } else { self.unless_loaded(v) };
         }
         for (s, k, update) in self.amounts_of_inner(t, c.index) {
             if let Some(Some(loc)) = self.pointers.get(&s) {

@@ -13,6 +13,8 @@ pub(crate) struct Objects {
     pub begins: FxHashMap<SymbolId, Option<usize>>,
     /// Objects that are only read and whose rows may overlap: their cells lie within the box of their subscripts' ranges.
     pub boxes: FxHashSet<SymbolId>,
+    /// Whether rows of what is only read are to lie apart, too: where its parts are told by them.
+    pub reads_in_rows: bool,
     /// Pointer variables whose value at the root's entry was followed, with what they point into.
     pub views: Vec<(SymbolId, SymbolId)>,
     /// Pointers that every iteration of the root moves by a fixed number of elements: with what they point into.

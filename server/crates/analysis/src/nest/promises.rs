@@ -8,10 +8,11 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use term::{Body, Len, Promised, SymbolId, TermId, TypeKind};
+use term::{Body, Len, Op, Promised, SymbolId, TermId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::flow::parts::Inside;
+use crate::limits::nest_promises::MOST_SORTED;
 use crate::nest::builder::{Builder, Loc};
 use crate::nest::pieces::Pieces;
 use crate::nest::vars::{Loaded, Vars};
@@ -22,21 +23,32 @@ use crate::{ConditionKind, Object, Param};
 pub(crate) struct Promises {
     pub arrays: Vec<PromisedArray>,
     /// Objects that lie apart.
-    pub apart: Vec<(usize, SymbolId, SymbolId)>,
+    apart: Vec<(usize, PromisedPlace, PromisedPlace)>,
     /// Expressions of tables whose rows lie apart.
     rows: Vec<(usize, TermId)>,
     /// What answers rested on so far.
     used: RefCell<BTreeSet<usize>>,
+    /// Likewise of arrays that are taken to be sorted: an expression of each.
+    used_sorted: RefCell<BTreeSet<TermId>>,
+}
+
+/// An object that an expression names: by its variable, or by the path to it (`s->col`), with what stands before its own subscripts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct PromisedPlace {
+    pub base: SymbolId,
+    lead: Vec<Poly>,
 }
 
 /// What is promised of an array. Elements are counted from where its object begins.
 #[derive(Clone, Debug)]
 pub(crate) struct PromisedArray {
-    pub base: SymbolId,
+    pub place: PromisedPlace,
     pub size: Option<PromisedSize>,
     /// Least value, and the first that is too large.
     range: Option<(usize, Poly, Poly)>,
     pub injective: Option<usize>,
+    /// It is taken to be sorted, which the host tests: an expression of the array.
+    pub sorted: Option<TermId>,
 }
 
 /// Elements that an array has.
@@ -48,7 +60,7 @@ pub(crate) struct PromisedSize {
 
 impl Promises {
     pub(crate) fn of(&self, base: SymbolId) -> Option<&PromisedArray> {
-        self.arrays.iter().find(|a| a.base == base)
+        self.arrays.iter().find(|a| a.place.base == base)
     }
 
     pub(crate) fn size(&self, base: SymbolId) -> Option<&PromisedSize> {
@@ -65,9 +77,28 @@ impl Promises {
         self.used.borrow().iter().copied().collect()
     }
 
+    /// The array, if it is taken to be sorted.
+    pub(crate) fn sorted(&self, base: SymbolId) -> Option<TermId> {
+        self.of(base)?.sorted
+    }
+
+    /// Notes that an answer rests on arrays being sorted.
+    pub(crate) fn rest_on_sorted(&self, arrays: impl IntoIterator<Item = TermId>) {
+        self.used_sorted.borrow_mut().extend(arrays);
+    }
+
+    /// The arrays that answers so far rest on being sorted.
+    pub(crate) fn used_sorted(&self) -> Vec<TermId> {
+        self.used_sorted.borrow().iter().copied().collect()
+    }
+
     /// The promise that two objects lie apart.
     pub(crate) fn apart(&self, a: SymbolId, b: SymbolId) -> Option<usize> {
-        self.apart.iter().find(|&&(_, x, y)| (x, y) == (a, b) || (x, y) == (b, a)).map(|p| p.0)
+        let are_these = |x: &PromisedPlace, y: &PromisedPlace| {
+            let pair = (x.base, y.base);
+            pair == (a, b) || pair == (b, a)
+        };
+        self.apart.iter().find(|(_, x, y)| are_these(x, y)).map(|p| p.0)
     }
 
     /// The promise that the rows of a table lie apart.
@@ -112,24 +143,24 @@ impl Builder<'_> {
                 // an array that says how large it is needs no promise
                 Promised::Size { array, .. } if is_declared(body, array) => {}
                 Promised::Size { array, length } => {
-                    let Some(base) = self.promised_base(array) else { continue };
+                    let Some(place) = self.promised_place(array) else { continue };
                     let Some(count) = self.promised_value(length) else { continue };
-                    self.promised_array(base).size.get_or_insert(PromisedSize { number, count });
+                    self.promised_array(place).size.get_or_insert(PromisedSize { number, count });
                 }
                 Promised::Injective(array) => {
-                    let Some(base) = self.promised_base(array) else { continue };
-                    self.promised_array(base).injective.get_or_insert(number);
+                    let Some(place) = self.promised_place(array) else { continue };
+                    self.promised_array(place).injective.get_or_insert(number);
                 }
                 Promised::InRange { array, low, high } => {
-                    let Some(base) = self.promised_base(array) else { continue };
+                    let Some(place) = self.promised_place(array) else { continue };
                     let (Some(low), Some(high)) = (self.promised_value(low), self.promised_value(high))
                     else {
                         continue;
                     };
-                    self.promised_array(base).range.get_or_insert((number, low, high));
+                    self.promised_array(place).range.get_or_insert((number, low, high));
                 }
                 Promised::NoAlias(a, b) => {
-                    if let (Some(a), Some(b)) = (self.promised_base(a), self.promised_base(b)) {
+                    if let (Some(a), Some(b)) = (self.promised_place(a), self.promised_place(b)) {
                         self.promises.apart.push((number, a, b));
                     }
                 }
@@ -137,14 +168,21 @@ impl Builder<'_> {
                 Promised::Pure(_) | Promised::Not(_) => {}
             }
         }
+        if self.how.sorted {
+            for array in bounds_of_parts(body, self.root) {
+                if let Some(place) = self.promised_place(array) {
+                    self.promised_array(place).sorted = Some(array);
+                }
+            }
+        }
     }
 
-    fn promised_array(&mut self, base: SymbolId) -> &mut PromisedArray {
+    fn promised_array(&mut self, place: PromisedPlace) -> &mut PromisedArray {
         let arrays = &mut self.promises.arrays;
-        let at = match arrays.iter().position(|a| a.base == base) {
+        let at = match arrays.iter().position(|a| a.place == place) {
             Some(at) => at,
             None => {
-                arrays.push(PromisedArray { base, size: None, range: None, injective: None });
+                arrays.push(PromisedArray { place, size: None, range: None, injective: None, sorted: None });
                 arrays.len() - 1
             }
         };
@@ -153,7 +191,7 @@ impl Builder<'_> {
 
     /// The object whose first element a promised expression points to when the root begins; nothing for what the root does not
     /// name, for rows of tables, and for what points into the middle: of other elements of the object it says nothing.
-    fn promised_base(&mut self, array: TermId) -> Option<SymbolId> {
+    fn promised_place(&mut self, array: TermId) -> Option<PromisedPlace> {
         let body = self.body;
         // expressions of promises stand nowhere in the tree, so paths are not named by them
         let named = body.walk(self.root).find(|&t| body.same(t, array))?;
@@ -165,12 +203,31 @@ impl Builder<'_> {
         self.obligations.truncate(before.2);
         self.assumed.truncate(before.3);
         let loc = loc.ok().filter(|l| clean && l.inside == Inside::All && l.fields.is_empty())?;
-        match &loc.subs[..] {
-            [(Some(value), _)] => match &value[..] {
-                [(when, first)] if *when == Domain::always() && *first == Poly::default() => Some(loc.base),
-                _ => None,
-            },
-            _ => None,
+        let ((last, _), lead) = loc.subs.split_last()?;
+        let is_first = fixed(last).is_some_and(|first| *first == Poly::default());
+        let lead: Vec<Poly> = lead.iter().map(|(value, _)| fixed(value).cloned()).collect::<Option<_>>()?;
+        let is_one = lead.iter().all(|p| p.vars().all(|v| self.is_param(v)));
+        (is_first && is_one).then_some(PromisedPlace { base: loc.base, lead })
+    }
+
+    /// When paths with fixed subscripts have got their own symbols: of those it is that something is promised.
+    pub(super) fn settle_promises(&mut self) {
+        let objects = &self.objects;
+        let settle = |p: &mut PromisedPlace| {
+            let own = objects.path(p.base, &p.lead).filter(|_| !p.lead.is_empty());
+            let was = p.base;
+            p.base = own.unwrap_or(was);
+            own.map(|own| (was, own))
+        };
+        for (_, a, b) in &mut self.promises.apart {
+            settle(a);
+            settle(b);
+        }
+        for array in &mut self.promises.arrays {
+            if let Some((was, own)) = settle(&mut array.place) {
+                let loads = self.vars.loads.values_mut();
+                loads.filter(|l| l.array == was).for_each(|l| l.array = own);
+            }
         }
     }
 
@@ -200,17 +257,23 @@ impl Builder<'_> {
     /// The value of an element of which something is promised. Precondition: it was not found to be fixed.
     pub(super) fn promised_load(&mut self, loc: &Loc, t: TermId) -> Option<Var> {
         let kind = self.body.types.as_int(self.body.ty(t))?;
-        let promised = self.promises.of(loc.base).filter(|p| p.range.is_some() || p.injective.is_some())?;
+        let is_said = |p: &&PromisedArray| p.range.is_some() || p.injective.is_some() || p.sorted.is_some();
+        let lead = |p: &&PromisedArray| {
+            let before = loc.subs.len().checked_sub(p.place.lead.len());
+            before == Some(1)
+                && loc.subs.iter().zip(&p.place.lead).all(|((value, _), l)| fixed(value) == Some(l))
+        };
+        let mut of_base = self.promises.arrays.iter().filter(|a| a.place.base == loc.base);
+        // several arrays of one path are not told apart
+        let promised = of_base.next().filter(is_said).filter(lead).filter(|_| of_base.next().is_none())?;
+        let before = promised.place.lead.len();
         let range = promised.range.clone();
         let keeps = self.written.places.iter().all(|w| w.as_ref().is_some_and(|(base, _)| *base != loc.base));
         if !keeps || loc.inside != Inside::All || !loc.fields.is_empty() {
             return None;
         }
-        let one = |(value, _): &(Option<Pieces>, TermId)| match value.as_deref() {
-            Some([(when, p)]) if *when == Domain::always() => Some(p.clone()),
-            _ => None,
-        };
-        let subscripts: Vec<Poly> = loc.subs.iter().map(one).collect::<Option<_>>()?;
+        let own = loc.subs.iter().skip(before);
+        let subscripts: Vec<Poly> = own.map(|(value, _)| fixed(value).cloned()).collect::<Option<_>>()?;
         if subscripts.iter().any(|p| p.vars().any(|v| *self.vars.kind(v) == VarKind::Fresh)) {
             return None;
         }
@@ -230,6 +293,36 @@ impl Builder<'_> {
         self.vars.loads.insert(v, loaded);
         Some(v)
     }
+}
+
+/// A value that is one whatever holds.
+fn fixed(value: &Option<Pieces>) -> Option<&Poly> {
+    match value.as_deref() {
+        Some([(when, p)]) if *when == Domain::always() => Some(p),
+        _ => None,
+    }
+}
+
+/// Arrays of integers of which several elements are read under a loop that holds others: where the parts of others begin and end,
+/// as in compressed rows.
+pub(crate) fn bounds_of_parts(body: &Body, root: TermId) -> Vec<TermId> {
+    let mut seen: Vec<(TermId, TermId)> = Vec::new();
+    let mut out: Vec<TermId> = Vec::new();
+    let inner = body.loop_parts(root).is_some_and(|p| body.loops(p.body).next().is_some());
+    for t in body.walk(root).filter(|_| inner) {
+        let (Op::Index, &[array, subscript]) = (body.op(t), body.args(t)) else { continue };
+        let is_known = |a: &TermId| body.same(*a, array);
+        if body.types.as_int(body.ty(t)).is_none() || out.iter().any(is_known) {
+            continue;
+        }
+        match seen.iter().find(|(a, _)| is_known(a)) {
+            Some((_, other)) if body.same(*other, subscript) => {}
+            Some(_) if out.len() == MOST_SORTED => break,
+            Some(_) => out.push(array),
+            None => seen.push((array, subscript)),
+        }
+    }
+    out
 }
 
 /// Whether an array's type says how many elements it has.

@@ -3,6 +3,8 @@
 //! Extents are exact: the host copies them, so they may not reach one element beyond what the program itself touches.
 //! Where only a guess is possible the answer is an obstacle.
 
+use std::cell::Cell;
+
 use base::Budget;
 use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
@@ -16,8 +18,8 @@ use crate::nest::{condition_of, AffineAccess, Model};
 use crate::offload::extent::Maker;
 use crate::offload::own_cells;
 use crate::{
-    Buffer, Cells, Condition, Control, Expr, Facts, Final, Holders, LoopFacts, LoopId, MetBy, Obstacle,
-    ObstacleKind, Offload, Param, Private, Program, Reduction, Step, Verdict, Walk,
+    Buffer, Cells, Condition, ConditionKind, Control, Expr, Facts, Final, Holders, LoopFacts, LoopId, MetBy,
+    Obstacle, ObstacleKind, Offload, Param, Private, Program, Reduction, Step, Verdict, Walk,
 };
 
 pub(crate) fn offload(
@@ -30,7 +32,17 @@ pub(crate) fn offload(
     budget: &Budget,
 ) -> Result<Offload, Vec<Obstacle>> {
     let claim = &facts.loops[target];
-    match described(body, program, facts, target, (collapse, rows_together), budget) {
+    let any = Cell::new(false);
+    let describe = |how: ReadRows| {
+        described(body, program, facts, target, (collapse, rows_together), (how, &any), budget)
+    };
+    let found = match describe(ReadRows::Free) {
+        Err(_) if any.get() && budget.left() > 0 => {
+            describe(ReadRows::Apart).or_else(|_| describe(ReadRows::Searched))
+        }
+        found => found,
+    };
+    match found {
         // whatever it did not find out: the steps were too few
         Err(_) if budget.left() == 0 => {
             Err(vec![Obstacle { kind: ObstacleKind::Budget(crate::Work::Extents), term: claim.term }])
@@ -39,12 +51,26 @@ pub(crate) fn offload(
     }
 }
 
+/// How the parts are found of arrays that are only read, and whose rows may overlap as far as the verdict goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ReadRows {
+    /// From the ends of sums, whatever rows they are made of.
+    Free,
+    /// From their rows, which the host finds apart.
+    Apart,
+    /// The host goes through what is read.
+    Searched,
+}
+
+/// `any`: is set where there are such arrays.
+#[allow(clippy::too_many_arguments)] // all that a description is made from
 fn described(
     body: &Body,
     program: &Program,
     facts: &Facts,
     target: LoopId,
     (collapse, rows_together): (Option<u32>, bool),
+    (reads, any): (ReadRows, &Cell<bool>),
     budget: &Budget,
 ) -> Result<Offload, Vec<Obstacle>> {
     let claim = &facts.loops[target];
@@ -56,9 +82,12 @@ fn described(
     }
     let mut cx = Context::new(whole, program, body.len(), budget);
     cx.rows_together = rows_together;
-    let (model, more) = model_of(&cx, target, claim, control, budget)?;
+    let (model, more) = model_of(&cx, target, (claim, control), reads == ReadRows::Apart, budget)?;
+    any.set(any.get() || !model.objects.boxes.is_empty());
     let scalars = Scalars::new(&cx, &model, control);
-    let nest = Nest { body, claim, control, expanded: expanded.as_ref(), cx: &cx, model: &model, scalars };
+    let searches_boxes = reads == ReadRows::Searched;
+    let expanded = expanded.as_ref();
+    let nest = Nest { body, claim, control, expanded, cx: &cx, model: &model, scalars, searches_boxes };
 
     let band =
         crate::offload::collapse::band(body, &cx.effects.writes_in(claim.term), facts, target, collapse);
@@ -154,8 +183,8 @@ fn spread(claim: &LoopFacts) -> Result<&Control, Vec<Obstacle>> {
 fn model_of<'a>(
     cx: &'a Context<'a>,
     target: LoopId,
-    claim: &LoopFacts,
-    control: &Control,
+    (claim, control): (&LoopFacts, &Control),
+    reads_in_rows: bool,
     budget: &Budget,
 ) -> Result<(Model<'a>, Vec<Condition>), Vec<Obstacle>> {
     let is_int = |i: &crate::Induction| !is_pointer(cx.body, cx.body.symbols[i.symbol].ty);
@@ -166,6 +195,7 @@ fn model_of<'a>(
         false => cx.reading(target.0 as usize, control, budget),
     };
     let mut met = reading.clone();
+    met.model.objects.reads_in_rows = reads_in_rows;
     let before = claim.obstacles.len();
     let mut new = LoopFacts { conditions: Vec::new(), ..claim.clone() };
     crate::loops::meet_obligations(&mut met, &mut new);
@@ -173,8 +203,13 @@ fn model_of<'a>(
         return fail(ObstacleKind::Budget(crate::Work::Extents), claim.term);
     }
     reading.model.objects.boxes = std::mem::take(&mut met.model.objects.boxes);
-    if !numbered {
+    if !numbered && !reads_in_rows {
         return Ok((reading.model, Vec::new()));
+    }
+    if !numbered {
+        // what the verdict needs is the claim's, and so is what stands in its way
+        let is_row = |c: &Condition| matches!(c.kind, ConditionKind::InRow { .. });
+        new.conditions.retain(|c| is_row(c) && !claim.conditions.contains(c));
     }
     // Read in this way it may rest on more than what the verdict needs.
     match new.obstacles.get(before) {
@@ -213,6 +248,8 @@ pub(super) struct Nest<'r, 'a> {
     pub(super) cx: &'r Context<'a>,
     pub(super) model: &'r Model<'a>,
     pub(super) scalars: Scalars,
+    /// Whether the host goes through what is read of arrays whose rows may overlap.
+    pub(super) searches_boxes: bool,
 }
 
 impl Nest<'_, '_> {
@@ -383,7 +420,9 @@ impl Nest<'_, '_> {
         let is_table = model.objects.tables.contains(&base);
         let mut buffer = match maker.buffer(whole, base, &accesses) {
             Ok(buffer) => buffer,
-            Err(why) if is_table => return Err(self.at_home(why)),
+            Err(why) if is_table || model.objects.boxes.contains(&base) && !self.searches_boxes => {
+                return Err(self.at_home(why))
+            }
             Err(why) => {
                 let at: Vec<TermId> = accesses.iter().map(|a| self.home(a.term)).collect();
                 let set = self.cx.effects.writes_in(self.claim.term);
@@ -391,11 +430,12 @@ impl Nest<'_, '_> {
                 let stores = self.model.accesses.iter().filter(|a| a.write);
                 let stores = stores.filter_map(|a| Some((self.own_symbol(a.base)?, self.home(a.term))));
                 let stores: Vec<(SymbolId, TermId)> = stores.collect();
+                let handed = |call, k| super::handed::touches_one(self.body, self.cx.program, call, k);
                 crate::offload::search::buffer(
                     self.body,
                     (&set, &stores),
                     (self.claim, self.control),
-                    known,
+                    (known, &handed),
                     (&accesses, &at),
                 )
                 .ok_or_else(|| self.at_home(why))?

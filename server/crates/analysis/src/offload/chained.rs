@@ -70,11 +70,34 @@ impl Chain<'_> {
                 self.read.truncate(around);
                 found
             }
-            SearchStep::While { condition, then } => {
-                self.is_tainted(*condition) || then.iter().any(|s| self.step(s))
-            }
+            SearchStep::While { condition, then } => self.rounds(*condition, then),
             SearchStep::Touch { subscript, .. } => self.reads_by_reads(*subscript),
         }
+    }
+
+    /// Of rounds whose number elements decide (`for (k = row[i]; k < row[i + 1]; k++)`) none may read others than their condition
+    /// does, which is evaluated in any case.
+    fn rounds(&mut self, condition: TermId, then: &[SearchStep]) -> bool {
+        let body = self.body;
+        if !self.is_tainted(condition) {
+            return then.iter().any(|s| self.step(s));
+        }
+        let is_range =
+            matches!(body.op(condition), Op::Binary(BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge));
+        if !is_range || self.reads_by_reads(condition) {
+            return true;
+        }
+        let (mut terms, mut set) = (Vec::new(), Vec::new());
+        named(then, &mut terms, &mut set);
+        let moves = |t: TermId| body.walk(t).any(|x| body.as_symbol(x).is_some_and(|s| set.contains(&s)));
+        let elements = self.surely_read(condition);
+        // what is set there depends on how often it is
+        self.tainted.extend(set.iter().copied());
+        elements.iter().any(|&e| moves(e))
+            || terms.iter().any(|&t| {
+                body.walk(t).any(|x| *body.op(x) == Op::Index && !elements.iter().any(|&e| body.same(e, x)))
+            })
+            || then.iter().any(|s| self.step(s))
     }
 
     fn set(&mut self, symbol: SymbolId, terms: &[TermId]) -> bool {

@@ -8,7 +8,7 @@
 
 use base::Budget;
 use rustc_hash::FxHashMap;
-use term::{Body, SymbolId, TermId, TypeKind};
+use term::{Body, Op, SymbolId, TermId, TypeKind};
 
 use crate::algebra::poly::{Poly, Var, VarKind};
 use crate::calls::inline::read;
@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::kernel::{loop_branches, Requests};
 use crate::loops::expr_of;
 use crate::nest::{AffineAccess, Model};
-use crate::{Across, Facts, LaneAccess, LaneBranch, LaneStride, LoopId, Mapping, Program};
+use crate::{Across, Control, Facts, LaneAccess, LaneBranch, LaneStride, LoopId, Mapping, Program};
 
 /// Bytes of a sector.
 const SECTOR: u64 = 32;
@@ -99,9 +99,22 @@ pub fn mappings(
         let across = |term: TermId| if term == along { Across::Nothing } else { Across::Warp };
         let indices = parts.iter().map(|&(term, index)| (index, across(term))).collect();
         let branches = loop_branches(body, program, innermost, &indices);
+        // where a loop inside counts between values that stay, lanes go through it together
+        let stays = |p: &Option<Poly>| p.as_ref().is_some_and(|p| p.vars().all(|v| model.is_param(v)));
+        let together = |t: TermId| {
+            let of = model.loops.iter().find(|m| m.term == t);
+            let leaves = || body.walk(t).any(|x| matches!(body.op(x), Op::Break | Op::Goto(_) | Op::Return));
+            of.is_some_and(|m| {
+                let is_plain = m.control.as_ref().is_some_and(Control::is_plain);
+                is_plain && stays(&m.lower) && stays(&m.limit) && !leaves()
+            })
+        };
         mapping.branches = branches
             .into_iter()
-            .map(|(term, across, by_index)| LaneBranch { term, across, by_index })
+            .map(|(term, across, by_index)| match together(term) {
+                true => LaneBranch { term, across: across.min(Across::Warp), by_index: true },
+                false => LaneBranch { term, across, by_index },
+            })
             .collect();
         out.push(mapping);
     }

@@ -5,6 +5,7 @@ mod branches;
 mod chained;
 mod collapse;
 pub(crate) mod extent;
+mod handed;
 pub(crate) mod lane_mapping;
 pub(crate) mod live;
 pub(crate) mod numbered;

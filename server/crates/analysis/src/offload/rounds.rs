@@ -99,3 +99,77 @@ fn counted_on(steps: &[SearchStep], out: &mut Vec<SymbolId>) {
 fn symbols(body: &Body, t: TermId) -> impl Iterator<Item = SymbolId> + '_ {
     body.walk(t).filter_map(|x| body.as_symbol(x))
 }
+
+/// The steps without what sets variables that decide nothing: neither what is touched, nor whether or how often.
+pub(super) fn needed(body: &Body, steps: Vec<SearchStep>) -> Vec<SearchStep> {
+    let mut used = FxHashSet::default();
+    loop {
+        let before = used.len();
+        mark(body, &steps, &mut used);
+        if used.len() == before {
+            return kept(steps, &used);
+        }
+    }
+}
+
+fn mark(body: &Body, steps: &[SearchStep], used: &mut FxHashSet<SymbolId>) {
+    let of = |t: TermId, used: &mut FxHashSet<SymbolId>| {
+        used.extend(body.walk(t).filter_map(|x| body.as_symbol(x)));
+    };
+    for step in steps {
+        match step {
+            SearchStep::Touch { from, subscript, .. } => {
+                used.extend(from);
+                of(*subscript, used);
+            }
+            SearchStep::If { condition, then, .. } | SearchStep::While { condition, then } => {
+                of(*condition, used);
+                mark(body, then, used);
+            }
+            SearchStep::Set { symbol, value } if used.contains(symbol) => of(*value, used),
+            SearchStep::Update { symbol, by: Some(by), .. } if used.contains(symbol) => of(*by, used),
+            SearchStep::Point { symbol, from, by } if used.contains(symbol) => {
+                used.extend(from);
+                by.iter().for_each(|(_, t)| of(*t, used));
+            }
+            SearchStep::Set { .. } | SearchStep::Update { .. } | SearchStep::Point { .. } => {}
+        }
+    }
+}
+
+fn kept(steps: Vec<SearchStep>, used: &FxHashSet<SymbolId>) -> Vec<SearchStep> {
+    let keep = |step: SearchStep| match step {
+        SearchStep::Set { symbol, .. }
+        | SearchStep::Update { symbol, .. }
+        | SearchStep::Point { symbol, .. } => used.contains(&symbol).then_some(step),
+        SearchStep::If { condition, holds, then } => {
+            let then = kept(then, used);
+            (!then.is_empty()).then_some(SearchStep::If { condition, holds, then })
+        }
+        SearchStep::While { condition, then } => {
+            Some(SearchStep::While { condition, then: kept(then, used) })
+        }
+        SearchStep::Touch { .. } => Some(step),
+    };
+    steps.into_iter().filter_map(keep).collect()
+}
+
+/// Whether anything is surely touched.
+pub(super) fn any_sure(steps: &[SearchStep]) -> bool {
+    steps.iter().any(|s| match s {
+        SearchStep::Touch { sure, .. } => *sure,
+        SearchStep::If { then, .. } | SearchStep::While { then, .. } => any_sure(then),
+        SearchStep::Set { .. } | SearchStep::Update { .. } | SearchStep::Point { .. } => false,
+    })
+}
+
+/// Whether a step sets it.
+pub(super) fn assigned(steps: &[SearchStep], of: SymbolId) -> bool {
+    steps.iter().any(|s| match s {
+        SearchStep::Set { symbol, .. }
+        | SearchStep::Update { symbol, .. }
+        | SearchStep::Point { symbol, .. } => *symbol == of,
+        SearchStep::If { then, .. } | SearchStep::While { then, .. } => assigned(then, of),
+        SearchStep::Touch { .. } => false,
+    })
+}

@@ -15,7 +15,11 @@ use term::{BinOp, Body, FloatKind, Op, Storage, SymbolId, TermId, TypeId, TypeKi
 
 use crate::nest::AffineAccess;
 use crate::offload::chained::is_chained;
+use crate::offload::rounds::{any_sure, assigned};
 use crate::{Buffer, Control, LoopFacts, Search, SearchStep, Verdict};
+
+/// Whether a call surely touches what its argument of this number points to, and nothing beside that.
+type Handed<'b> = &'b dyn Fn(TermId, usize) -> bool;
 
 /// An array whose extent the host finds by going through the subscripts. `written`: the body's own variables
 /// that the loop sets; `stores`: where it writes elements, and whose; `at`: where its accesses stand in the body.
@@ -23,7 +27,7 @@ pub(super) fn buffer(
     body: &Body,
     (written, stores): (&FxHashSet<SymbolId>, &[(SymbolId, TermId)]),
     (claim, control): (&LoopFacts, &Control),
-    base: SymbolId,
+    (base, handed): (SymbolId, Handed<'_>),
     (accesses, at): (&[&AffineAccess], &[TermId]),
 ) -> Option<Buffer> {
     let ty = body.symbols[base].ty;
@@ -45,7 +49,7 @@ pub(super) fn buffer(
         all_written: false,
         written_part: None,
         extent: None,
-        search: Some(search(body, (claim, control), (written, stores), base, at)?),
+        search: Some(search(body, (claim, control), (written, stores), (base, handed), at)?),
         rows: None,
     })
 }
@@ -55,7 +59,7 @@ fn search(
     body: &Body,
     (claim, control): (&LoopFacts, &Control),
     (written, stores): (&FxHashSet<SymbolId>, &[(SymbolId, TermId)]),
-    base: SymbolId,
+    (base, handed): (SymbolId, Handed<'_>),
     accesses: &[TermId],
 ) -> Option<Search> {
     let inner = body.loop_parts(claim.term)?.body;
@@ -86,6 +90,7 @@ fn search(
         let mut s = Slicer {
             body,
             base,
+            handed,
             index: control.index,
             written,
             stores,
@@ -105,14 +110,6 @@ fn search(
         }
         known.retain(|s| !unknown.contains(s));
     }
-}
-
-fn any_sure(steps: &[SearchStep]) -> bool {
-    steps.iter().any(|s| match s {
-        SearchStep::Touch { sure, .. } => *sure,
-        SearchStep::If { then, .. } | SearchStep::While { then, .. } => any_sure(then),
-        SearchStep::Set { .. } | SearchStep::Update { .. } | SearchStep::Point { .. } => false,
-    })
 }
 
 /// An integer variable of the function that only its name reaches.
@@ -142,7 +139,7 @@ fn is_pointer_to(body: &Body, s: SymbolId, element: TypeId) -> bool {
 
 /// The variables that the steps name. `None`: some share a name and not a type.
 fn with_variables(body: &Body, steps: Vec<SearchStep>, control: &Control) -> Option<Search> {
-    let steps = crate::offload::rounds::once(body, steps);
+    let steps = crate::offload::rounds::once(body, crate::offload::rounds::needed(body, steps));
     let (mut terms, mut set) = (Vec::new(), Vec::new());
     named(&steps, &mut terms, &mut set);
     set.sort_unstable();
@@ -194,17 +191,6 @@ fn used(body: &Body, t: TermId, numbers: &mut BTreeSet<SymbolId>, reads: &mut BT
     }
 }
 
-/// Whether a step sets it.
-fn assigned(steps: &[SearchStep], of: SymbolId) -> bool {
-    steps.iter().any(|s| match s {
-        SearchStep::Set { symbol, .. }
-        | SearchStep::Update { symbol, .. }
-        | SearchStep::Point { symbol, .. } => *symbol == of,
-        SearchStep::If { then, .. } | SearchStep::While { then, .. } => assigned(then, of),
-        SearchStep::Touch { .. } => false,
-    })
-}
-
 pub(super) fn named(steps: &[SearchStep], terms: &mut Vec<TermId>, set: &mut Vec<SymbolId>) {
     for s in steps {
         match s {
@@ -245,6 +231,7 @@ type Address = (Option<SymbolId>, Vec<(BinOp, TermId)>);
 struct Slicer<'b> {
     body: &'b Body,
     base: SymbolId,
+    handed: Handed<'b>,
     index: SymbolId,
     written: &'b FxHashSet<SymbolId>,
     /// Where the loop writes elements, and whose.
@@ -583,9 +570,22 @@ impl Slicer<'_> {
                 if let Some(s) = written_by(body, t) {
                     self.forget(s);
                 }
+                let before = self.touched.len();
                 args.iter().for_each(|&a| self.expression(a, sure, out));
+                self.touched.extend((before < self.touched.len() && self.touches_one(t)).then_some(t));
             }
         }
+    }
+
+    /// Whether a call touches the array in nothing but the elements whose addresses it is given.
+    fn touches_one(&self, call: TermId) -> bool {
+        let (body, args) = (self.body, self.body.args(call));
+        let mut of = args.iter().skip(1).enumerate();
+        *body.op(call) == Op::Call
+            && of.all(|(k, &a)| match (body.op(a), body.args(a)) {
+                (Op::AddrOf, &[x]) if *body.op(x) == Op::Index => (self.handed)(call, k),
+                _ => body.walk(a).all(|x| !self.is_base(x)),
+            })
     }
 
     /// The elements that an expression touches where a condition holds, or where it does not.

@@ -43,6 +43,7 @@ pub(crate) fn touched(
     let cx = Context::new(whole, program, body.len(), budget);
     let mut reading = cx.reading(target.0 as usize, control, budget);
     let mut met = reading.clone();
+    met.model.objects.reads_in_rows = true;
     let mut wants = LoopFacts { conditions: Vec::new(), obstacles: Vec::new(), ..claim.clone() };
     crate::loops::meet_obligations(&mut met, &mut wants);
     let testable = |c: &Condition| c.met_by == MetBy::Proof || c.check.is_some();
@@ -52,7 +53,16 @@ pub(crate) fn touched(
     reading.model.objects.boxes = met.model.objects.boxes;
     let model = reading.model;
     let scalars = Scalars::new(&cx, &model, control);
-    let nest = Nest { body, claim, control, expanded: expanded.as_ref(), cx: &cx, model: &model, scalars };
+    let nest = Nest {
+        body,
+        claim,
+        control,
+        expanded: expanded.as_ref(),
+        cx: &cx,
+        model: &model,
+        scalars,
+        searches_boxes: true,
+    };
     let mut maker = Maker { model: &model, budget, params: Vec::new() };
     let mut found = Vec::new();
     let mut bases: Vec<SymbolId> = model.accesses.iter().map(|a| a.base).collect();

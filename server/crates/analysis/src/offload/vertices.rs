@@ -37,7 +37,8 @@ impl Maker<'_, '_> {
             let whole = a.fields.first().is_none_or(|f| f.0 >= a.subs.len());
             whole && (a.flat.is_some() || a.inner.as_ref() == Some(&inner) && a.subs.len() == inner.len() + 1)
         };
-        if !mine.iter().all(|a| is_plain(a)) || mine.iter().any(|a| model.objects.boxes.contains(&a.base)) {
+        // of rows that may overlap the ends are those of the sums all the same
+        if !mine.iter().all(|a| is_plain(a)) {
             return None;
         }
         let mut sure: Vec<(&AffineAccess, Poly, Vec<Ends>)> = Vec::new();

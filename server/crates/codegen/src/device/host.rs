@@ -287,7 +287,9 @@ impl<'p> Host<'p> {
                 TestKind::Apart(i, j) => is(i) || is(j),
                 TestKind::RowsApart { .. } => true,
                 TestKind::Outside { buffer, .. } | TestKind::CellInBuffer { buffer, .. } => is(buffer),
-                TestKind::InRange { buffer, .. } | TestKind::Distinct(buffer) => is(buffer),
+                TestKind::InRange { buffer, .. } | TestKind::Distinct(buffer) | TestKind::Sorted(buffer) => {
+                    is(buffer)
+                }
                 _ => false,
             })
     }

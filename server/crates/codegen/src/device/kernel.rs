@@ -223,6 +223,7 @@ fn function(plan: &Plan<'_>, f: &DeviceFunction, out: &mut Lines) {
         kernels: Vec::new(),
         buffers: Vec::new(),
         values: Vec::new(),
+        guards: Vec::new(),
         tests: Vec::new(),
         first_values: Default::default(),
         finals: Vec::new(),

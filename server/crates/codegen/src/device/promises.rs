@@ -1,4 +1,4 @@
-//! Promises of the user's in the kernel file: functions that test them on the host, and words about those that nobody tests.
+//! Promises of the user's, and the like, in the kernel file: functions that test them on the host, and words about those that nobody tests.
 
 use analysis::ConditionKind;
 use term::BinOp;
@@ -11,6 +11,7 @@ use crate::plan::{name_part, BufferPlan, Note, Plan, TestKind};
 /// What the functions that test elements are called behind the array's name.
 pub(crate) const IN_RANGE: &str = "in_range";
 pub(crate) const DISTINCT: &str = "distinct";
+pub(crate) const SORTED: &str = "sorted";
 
 /// Values may lie this many times as far apart as there are elements, and this much more: a mark is kept for each.
 const MARKS_AN_ELEMENT: i128 = 64;
@@ -33,6 +34,7 @@ pub(crate) fn functions(plan: &Plan<'_>, cpp: &Exprs<'_>) -> Vec<Term> {
         let (k, helper) = match t.kind {
             TestKind::InRange { buffer, .. } => (buffer, IN_RANGE),
             TestKind::Distinct(buffer) => (buffer, DISTINCT),
+            TestKind::Sorted(buffer) => (buffer, SORTED),
             _ => continue,
         };
         let Some(b) = plan.buffers.get(k) else { continue };
@@ -46,6 +48,7 @@ pub(crate) fn functions(plan: &Plan<'_>, cpp: &Exprs<'_>) -> Vec<Term> {
                 parameters.extend(["low", "high"].map(|n| Term::declared(n, LONG_LONG, None)));
                 in_range(unsigned)
             }
+            SORTED => vec![each_from(1, vec![Term::when(decreases(), vec![returns(0)])]), returns(1)],
             _ => distinct(),
         };
         let name = function_name(plan, b, helper);
@@ -64,9 +67,19 @@ fn value() -> Term {
 }
 
 fn each(body: Vec<Term>) -> Term {
-    let first = Term::declared("k", "size_t", Some(Term::Int(0)));
+    each_from(0, body)
+}
+
+fn each_from(first: i128, body: Vec<Term>) -> Term {
+    let first = Term::declared("k", "size_t", Some(Term::Int(first)));
     let test = Term::binary(BinOp::Lt, name("k"), name("count"));
     Term::head("For", vec![first, test, Term::head("Increment", vec![name("k")]), Term::List(body)])
+}
+
+/// Whether an element is less than the one before it, by their own type.
+fn decreases() -> Term {
+    let before = Term::binary(BinOp::Sub, name("k"), Term::Int(1));
+    Term::binary(BinOp::Lt, name("values").at(name("k")), name("values").at(before))
 }
 
 fn returns(v: i128) -> Term {

@@ -1,5 +1,6 @@
 //! Makes the plan, or says why there is none.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{Cells, Control, Expr, LoopFacts, Param, Verdict, MAX_THREADS_OWN};
@@ -12,8 +13,8 @@ use super::names::{free_prefix, Namer};
 use super::refuse::{Reason, Refusal, RefusalKind};
 use super::support::{deepest, Support, MAX_DEPTH};
 use super::{
-    AtomicKind, AtomicPlan, BufferPlan, DeviceFunction, Dim, FunctionTrouble, HostForm, InductionPlan, Input,
-    Kernel, KeyedPlan, Note, Plan, ReductionPlan, Scalar, Site, BLOCK_THREADS,
+    AtomicKind, AtomicPlan, BufferPlan, DeviceFunction, Dim, FunctionTrouble, Guard, HostForm, InductionPlan,
+    Input, Kernel, KeyedPlan, Note, Plan, ReductionPlan, Scalar, Site, BLOCK_THREADS,
 };
 
 /// Decides everything about the offload, or refuses with all reasons found.
@@ -73,6 +74,8 @@ pub(super) struct Builder<'i, 'a> {
     pub(super) parents: Vec<Option<TermId>>,
     /// Pointers that show a structure wherever what is planned runs.
     pub(super) shown: Vec<SymbolId>,
+    /// What must hold for what was found to be read.
+    pub(super) guards: RefCell<Vec<Guard>>,
     plan: Option<Plan<'a>>,
 }
 
@@ -88,6 +91,7 @@ impl<'i, 'a> Builder<'i, 'a> {
             prefix: free_prefix(input.body, target),
             parents: input.body.parents(),
             shown: Vec::new(),
+            guards: RefCell::default(),
             plan: None,
         }
     }
@@ -263,7 +267,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         tests.extend(self.row_tests(&buffers, &positive));
         self.host_forms(&buffers, &scalars, &reductions, &keyed, &mut tests);
         self.parts_back(&mut buffers, &positive, &mut tests);
-        self.searches_in_order(&buffers, &tests);
+        self.searches_in_order(&buffers, &tests, &dims);
         let finals = self.finals(&positive);
         let steps: Vec<Expr> = offload.walks.iter().map(|w| w.step.clone()).collect();
         let choices = self.choices(&support);
@@ -296,6 +300,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         self.words(partials, &atomics);
         self.spoken(&values, &dims);
         self.plan = Some(Plan {
+            guards: self.guards.take(),
             ends: Vec::new(),
             body,
             target: self.input.target,
@@ -384,7 +389,13 @@ impl<'i, 'a> Builder<'i, 'a> {
                     self.refuse(RefusalKind::Unclassified(s), w);
                 }
             } else if private.contains(&s) {
-                let own = body.symbols[s].storage.is_of_call();
+                // of what is `static` nobody reads what the loop leaves, or it would be kept
+                let storage = body.symbols[s].storage;
+                let left = |p: &&analysis::Private| p.symbol == s && (p.kept || p.copied_in);
+                let own = storage.is_of_call()
+                    || body.types.is_arithmetic(scalar.ty)
+                        && storage.is_static_local()
+                        && !offload.privates.iter().any(|p| left(&p));
                 match (own, begun.contains(&s)) {
                     // Passed by value: each thread then has its own, as it is before the loop.
                     (true, true) => match self.not_passed_by_value(s) {

@@ -1,7 +1,7 @@
 //! What the host tests before the launch.
 
-use analysis::{ConditionKind, MetBy, Pred};
-use term::{Body, IntKind, Storage, SymbolId, TermId, TypeKind};
+use analysis::{ConditionKind, MetBy, Param, Pred, SearchStep};
+use term::{Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::build::Builder;
 use super::{BufferPlan, Dim, HostForm, Reason, ReductionPlan, RefusalKind, Scalar, Test, TestKind};
@@ -26,29 +26,63 @@ impl<'a> Builder<'_, 'a> {
                 tests.add(kind, Some(condition));
             }
         }
+        match self.sorted(buffers) {
+            Some(all) => all.into_iter().for_each(|(condition, kind)| tests.add(kind, Some(condition))),
+            None => self.refuse(RefusalKind::Untestable, self.target),
+        }
         tests.0
     }
 
+    /// What memory the number of iterations comes out of.
+    fn counted_by(&self, dims: &[Dim]) -> Vec<SymbolId> {
+        let body = self.body;
+        let mut params = Vec::new();
+        dims.iter().for_each(|d| super::bounds::params(&d.trips, &mut params));
+        let mut out: Vec<SymbolId> = Vec::new();
+        for p in params {
+            match p {
+                Param::Symbol(s) => out.push(s),
+                Param::Term(t) => out.extend(bases(body, t)),
+                _ => {}
+            }
+        }
+        out
+    }
+
     /// Refuses a search that could read what the loop would have changed by then, before it is known that it changes nothing of it: one
-    /// whose elements decide what else it reads, and which an array that is looked for no earlier may overlap.
-    pub(super) fn searches_in_order(&mut self, buffers: &[BufferPlan], tests: &[Test]) {
+    /// whose elements, or the number of iterations, decide what else it reads, and which an array that is looked for no earlier may
+    /// overlap. (What is written as a floating-point number is no number of iterations: C11 6.5p7.)
+    pub(super) fn searches_in_order(&mut self, buffers: &[BufferPlan], tests: &[Test], dims: &[Dim]) {
+        let counted = self.counted_by(dims);
+        let may_count = |k: usize| {
+            let kind = buffers.get(k).map(|b| self.body.types.kind(b.element));
+            !matches!(kind, Some(TypeKind::Float(_) | TypeKind::Pointer { .. }))
+        };
         for b in buffers {
             let Some(search) = &b.search else { continue };
+            let mut counted = counted.clone();
+            by_memory(self.body, &search.steps, &mut counted);
             let is_late =
                 |k: usize| buffers.get(k).is_some_and(|w| w.written && w.rank(buffers) >= b.rank(buffers));
             let is_read = |k: usize| buffers.get(k).is_some_and(|r| search.reads.contains(&r.symbol));
             let late = tests.iter().find_map(|t| match t.kind {
-                TestKind::Apart(i, j) if search.chained => {
+                TestKind::Apart(i, j) => {
                     let symbol = |k: usize| buffers.get(k).map(|b| b.symbol);
                     let proved =
                         symbol(i).zip(symbol(j)).is_some_and(|(a, b)| self.input.offload.are_apart(a, b));
-                    let meets = |&(r, w): &(usize, usize)| !proved && is_read(r) && is_late(w);
+                    let counts = |r: usize, w: usize| {
+                        let of = symbol(r).is_some_and(|s| counted.contains(&s));
+                        of && may_count(w) && !search.reads.is_empty()
+                    };
+                    let meets = |&(r, w): &(usize, usize)| {
+                        !proved && (search.chained && is_read(r) || counts(r, w)) && is_late(w)
+                    };
                     let written = [(i, j), (j, i)].into_iter().find(meets)?.1;
                     Some(buffers.get(written)?.symbol)
                 }
                 TestKind::Outside { symbol, buffer } => {
-                    (search.inputs.contains(&symbol) && !search.reads.is_empty() && is_late(buffer))
-                        .then_some(symbol)
+                    let decides = search.inputs.contains(&symbol) || counted.contains(&symbol);
+                    (decides && !search.reads.is_empty() && is_late(buffer)).then_some(symbol)
                 }
                 _ => None,
             });
@@ -118,7 +152,7 @@ impl<'a> Builder<'_, 'a> {
                     tests.add(TestKind::RoundsToNearest, Some(c.kind.clone()))
                 }
                 // what can be tested of it is, see `promises`
-                (_, _, MetBy::Assumed) => {}
+                (ConditionKind::Sorted(_), _, _) | (_, _, MetBy::Assumed) => {}
                 (kind, Some(p), MetBy::RunTimeCheck) => {
                     tests.add(TestKind::Holds(p.clone()), Some(kind.clone()))
                 }
@@ -320,6 +354,35 @@ impl RowsApart<'_> {
     }
 }
 
+/// What an expression names.
+fn bases(body: &Body, t: TermId) -> impl Iterator<Item = SymbolId> + '_ {
+    body.walk(t).flat_map(move |x| body.as_symbol(x).into_iter().chain(body.path_of(x).map(|p| p.own)))
+}
+
+/// What the numbers in the steps of a search come out of that are no elements of arrays: `s->m`, `*m`.
+fn by_memory(body: &Body, steps: &[SearchStep], out: &mut Vec<SymbolId>) {
+    let mut of = |t: TermId| {
+        let loads = |x: &TermId| matches!(body.op(*x), Op::Deref | Op::Member { arrow: true, .. });
+        for load in body.walk(t).filter(loads) {
+            out.extend(bases(body, load));
+        }
+    };
+    for s in steps {
+        match s {
+            SearchStep::Set { value, .. } => of(*value),
+            SearchStep::Update { by, .. } => by.iter().for_each(|&t| of(t)),
+            SearchStep::Point { by, .. } => by.iter().for_each(|&(_, t)| of(t)),
+            SearchStep::Touch { subscript, .. } => of(*subscript),
+            SearchStep::If { condition, .. } | SearchStep::While { condition, .. } => of(*condition),
+        }
+    }
+    for s in steps {
+        if let SearchStep::If { then, .. } | SearchStep::While { then, .. } = s {
+            by_memory(body, then, out);
+        }
+    }
+}
+
 /// Tests, each once.
 #[derive(Default)]
 struct Tests(Vec<Test>);
@@ -347,6 +410,7 @@ fn condition_term(kind: &ConditionKind, otherwise: TermId) -> TermId {
     match kind {
         ConditionKind::NoWrap(t)
         | ConditionKind::Injective(t)
+        | ConditionKind::Sorted(t)
         | ConditionKind::Asserted(t)
         | ConditionKind::StepSign(t)
         | ConditionKind::Terminates(t)

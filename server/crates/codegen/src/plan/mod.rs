@@ -59,6 +59,7 @@ pub(crate) use support::is_written_out;
 pub(crate) use threads::comparison;
 pub use threads::ThreadPlan;
 pub(crate) use values::may_trap;
+pub use values::{Guard, HostValue};
 
 /// Threads in a block, whatever its shape. A power of two: the reduction tree halves it.
 pub const BLOCK_THREADS: u32 = 256;
@@ -143,6 +144,8 @@ pub struct Plan<'a> {
     pub buffers: Vec<BufferPlan>,
     /// Values the expressions below are made of.
     pub values: Vec<HostValue>,
+    /// What must hold for the guarded ones to be read, and for pointers that are loaded.
+    pub guards: Vec<Guard>,
     /// Parts of arrays that are found where a region begins, in the order in which that is done.
     pub ends: Vec<EndsPlan>,
     /// What must hold before the launch, in order; a later test may rely on an earlier one.
@@ -406,20 +409,6 @@ impl Plan<'_> {
     }
 }
 
-/// An invariant value, read once on the host as a 64-bit integer.
-#[derive(Clone, PartialEq, Debug)]
-pub struct HostValue {
-    pub param: Param,
-    /// The value's own type.
-    pub kind: IntKind,
-    /// Largest magnitude for which no expression of the plan overflows, if its type allows more.
-    pub limit: Option<i128>,
-    /// Whether it may be read although the loop does not run.
-    pub early: bool,
-    /// Whether an expression needs it; otherwise only its limit matters.
-    pub used: bool,
-}
-
 /// Something the host tests.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Test {
@@ -481,6 +470,8 @@ pub enum TestKind {
     },
     /// No two elements of a buffer of integers are equal, as the user promises.
     Distinct(usize),
+    /// No element of a buffer of integers is less than the one before it.
+    Sorted(usize),
     /// The host rounds as the device does.
     RoundsToNearest,
 }

@@ -1,4 +1,5 @@
-//! The user's promises that a plan rests on: those that the host can test, and those that it takes.
+//! What a plan rests on that elements of arrays are: the user's promises, those that the host can test and those that it takes, and
+//! arrays that must be sorted.
 
 use analysis::{Condition, ConditionKind, Expr, MetBy, Param};
 use term::{Storage, TermId};
@@ -13,12 +14,25 @@ impl<'a> Builder<'_, 'a> {
         assumed.map(|c| (c.kind.clone(), self.promise_test(c, buffers))).collect()
     }
 
-    fn promise_test(&self, c: &Condition, buffers: &[BufferPlan]) -> Option<TestKind> {
+    /// The tests of arrays that must be sorted; `None`: one is not copied, and the host does not see what the loop reads of it.
+    pub(super) fn sorted(&self, buffers: &[BufferPlan]) -> Option<Vec<(ConditionKind, TestKind)>> {
+        let wanted = self.input.offload.conditions.iter().filter(|c| c.met_by != MetBy::Proof);
+        let arrays = wanted.filter_map(|c| match c.kind {
+            ConditionKind::Sorted(array) => Some((c.kind.clone(), array)),
+            _ => None,
+        });
+        arrays.map(|(kind, array)| Some((kind, TestKind::Sorted(self.numbers(array, buffers)?)))).collect()
+    }
+
+    /// The buffer that an array of integers is copied by.
+    fn numbers(&self, array: TermId, buffers: &[BufferPlan]) -> Option<usize> {
         let body = self.body;
-        let numbers = |array: TermId| {
-            let symbol = body.array_symbol(array)?;
-            buffers.iter().position(|b| b.symbol == symbol && body.types.as_int(b.element).is_some())
-        };
+        let symbol = body.array_symbol(array)?;
+        buffers.iter().position(|b| b.symbol == symbol && body.types.as_int(b.element).is_some())
+    }
+
+    fn promise_test(&self, c: &Condition, buffers: &[BufferPlan]) -> Option<TestKind> {
+        let numbers = |array: TermId| self.numbers(array, buffers);
         match c.kind {
             ConditionKind::InRange { array, low, high } => {
                 let (low, high) = (self.promised_value(low), self.promised_value(high));

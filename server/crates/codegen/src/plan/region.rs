@@ -192,6 +192,10 @@ impl<'a> Builder<'_, 'a> {
                 self.refuse(RefusalKind::LastValue(k.dims[0].index), at);
             }
         }
+        // the region's own loads come before any of its loops
+        if let Some(g) = nest.guards.first() {
+            self.refuse(RefusalKind::ReadsTooEarly, g.bound);
+        }
         for v in &nest.values {
             match v.param {
                 analysis::Param::Symbol(s) => match nest.first_values.get(&s) {
@@ -210,7 +214,9 @@ impl<'a> Builder<'_, 'a> {
                 TestKind::FirstNotNegative(t) if !is_number(t) => self.refuse(RefusalKind::ReadsTooEarly, t),
                 TestKind::RecordSize { symbol, .. } => self.refuse(RefusalKind::Unclassified(symbol), at),
                 // the host's array need not be what the device has
-                TestKind::InRange { .. } | TestKind::Distinct(_) => self.refuse(RefusalKind::Untestable, at),
+                TestKind::InRange { .. } | TestKind::Distinct(_) | TestKind::Sorted(_) => {
+                    self.refuse(RefusalKind::Untestable, at)
+                }
                 _ => {}
             }
         }
@@ -299,6 +305,7 @@ impl<'a> Builder<'_, 'a> {
             values,
             ends,
             tests,
+            guards: Vec::new(),
             first_values: BTreeMap::new(),
             finals: Vec::new(),
             records,

@@ -3,11 +3,36 @@
 use std::collections::BTreeMap;
 
 use analysis::{Expr, Param, Pred};
-use term::{BinOp, Body, IntKind, Op, TermId};
+use term::{BinOp, Body, IntKind, Op, SymbolId, TermId, TypeKind};
 
 use super::build::Builder;
 use super::support::Support;
-use super::{bounds, BufferPlan, Dim, FinalValue, HostValue, Plan, RefusalKind, RowsPlan, Test, TestKind};
+use super::{bounds, BufferPlan, Dim, FinalValue, Plan, RefusalKind, RowsPlan, Test, TestKind};
+
+/// An invariant value, read once on the host as a 64-bit integer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct HostValue {
+    pub param: Param,
+    /// The value's own type.
+    pub kind: IntKind,
+    /// Largest magnitude for which no expression of the plan overflows, if its type allows more.
+    pub limit: Option<i128>,
+    /// Whether it may be read although the loop does not run.
+    pub early: bool,
+    /// Whether it may be read only where the [`Guard`]s hold, too.
+    pub guarded: bool,
+    /// Whether an expression needs it; otherwise only its limit matters.
+    pub used: bool,
+}
+
+/// That a loop inside has an iteration, whichever iteration comes to it: where what the host reads is read in it alone. The first value
+/// of its index is compared with its bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Guard {
+    pub lower: TermId,
+    pub relation: BinOp,
+    pub bound: TermId,
+}
 
 impl<'a> Builder<'_, 'a> {
     pub(super) fn values(
@@ -116,15 +141,18 @@ impl<'a> Builder<'_, 'a> {
                 Param::Term(t) => is_safe(t),
                 Param::Distance { from, to } => is_safe(from) && is_safe(to),
             };
-            let is_reached = || {
-                let reached = |t: TermId| self.always_reached(t);
+            let is_reached = |reached: &dyn Fn(TermId) -> bool| {
+                let reached = |t: TermId| self.is_as_before(term, t) && reached(t);
                 reached(term) || self.is_in_what_is_read(term, &reached)
             };
             // Threads may be there for no iteration at all.
-            if !early && (self.input.offload.threads.is_some() || !is_reached()) {
+            let any_iteration = self.input.offload.threads.is_none();
+            let surely = early || any_iteration && is_reached(&|t| self.always_reached(t));
+            let guarded = !surely && any_iteration && is_reached(&|t| self.reached_where_guarded(t));
+            if !surely && !guarded {
                 self.refuse(RefusalKind::ReadsTooEarly, term);
             }
-            values.push(HostValue { param: p, kind, limit: None, early, used: true });
+            values.push(HostValue { param: p, kind, limit: None, early, guarded, used: true });
         }
         values
     }
@@ -145,6 +173,110 @@ impl<'a> Builder<'_, 'a> {
 
     /// Whether the term is evaluated in each iteration of the band, whatever the data.
     pub(super) fn always_reached(&self, t: TermId) -> bool {
+        self.reached(t, &mut |_| false)
+    }
+
+    /// Likewise where loops inside have iterations, as the [`Guard`]s say that are noted then.
+    fn reached_where_guarded(&self, t: TermId) -> bool {
+        let mut guards = Vec::new();
+        let reached = self.reached(t, &mut |l| {
+            let guard = self.guard(l);
+            guards.extend(guard);
+            guard.is_some()
+        });
+        if reached {
+            let mut known = self.guards.borrow_mut();
+            for g in guards.into_iter().rev() {
+                if !known.contains(&g) {
+                    known.push(g);
+                }
+            }
+        }
+        reached
+    }
+
+    /// The guard of a loop inside that counts between values which are there when the target begins, and are then what they are where
+    /// the first iteration comes to it.
+    fn guard(&self, l: TermId) -> Option<Guard> {
+        let body = self.body;
+        if self.is_managed() {
+            return None;
+        }
+        let parts = body.loop_parts(l).filter(|p| p.tests_first)?;
+        let (Op::Binary(relation), &[index, bound]) =
+            (body.op(parts.condition?), body.args(parts.condition?))
+        else {
+            return None;
+        };
+        let index = body.as_symbol(index)?;
+        let lower = match (body.op(parts.init?), body.args(parts.init?)) {
+            (Op::Assign, &[to, value]) if body.as_symbol(to) == Some(index) => value,
+            (Op::Declare(s), &[value]) if *s == index => value,
+            _ => return None,
+        };
+        let kind = |t: TermId| body.types.as_int(body.ty(t));
+        let of_index = body.types.as_int(body.symbols[index].ty)?;
+        let signed = |k: Option<IntKind>| k.is_some_and(|k| k.signed());
+        // compared as what they are
+        let plain = body.as_int(lower).is_some_and(|v| (0..1 << 31).contains(&v))
+            || of_index.signed()
+                && signed(kind(lower))
+                && signed(kind(bound))
+                && kind(lower) == Some(of_index);
+        let is_range = matches!(relation, BinOp::Lt | BinOp::Le);
+        let moves = |s: SymbolId| {
+            body.walk(self.target).any(|t| match body.op(t) {
+                Op::Declare(d) => *d == s,
+                op => op.is_write() && body.args(t).first().and_then(|&p| body.as_symbol(p)) == Some(s),
+            })
+        };
+        let stays = |e: TermId| {
+            body.walk(e).all(|t| match body.op(t) {
+                Op::Sym(s) => body.symbols[*s].is_own_scalar() && !moves(*s),
+                Op::Call | Op::Reject(_) | Op::Apply(_) => false,
+                op => !op.is_write(),
+            })
+        };
+        let is_safe =
+            |e: TermId| !may_trap(body, e) || self.always_reached(e) && !self.stores_before(l, &|_| true);
+        let fits = is_range && plain && kind(bound).is_some() && kind(lower).is_some();
+        let is_given = |e: TermId| stays(e) && is_safe(e);
+        (fits && is_given(lower) && is_given(bound)).then_some(Guard { lower, relation: *relation, bound })
+    }
+
+    /// Whether an iteration may have written memory when it comes to a term: such places, or calls, of which nobody looks what they
+    /// write.
+    fn stores_before(&self, l: TermId, counts: &dyn Fn(TermId) -> bool) -> bool {
+        let body = self.body;
+        let stores = |x: TermId| {
+            body.walk(x).any(|t| match body.op(t) {
+                // the library's that is given numbers alone keeps to itself
+                Op::Call if body.callee(t).is_some_and(|f| body.library.contains(&f)) => {
+                    body.args(t).iter().skip(1).any(|&a| !body.types.is_arithmetic(body.ty(a)))
+                }
+                Op::Call | Op::Reject(_) | Op::Apply(_) => true,
+                op if op.is_write() => body.args(t).first().is_none_or(|&p| {
+                    let is_own = body.as_symbol(p).is_some_and(|s| body.symbols[s].is_own_scalar());
+                    !is_own && counts(p)
+                }),
+                _ => false,
+            })
+        };
+        let mut at = l;
+        while let Some(p) = self.parents[at.0 as usize] {
+            if body.args(p).iter().take_while(|&&a| a != at).any(|&a| stores(a)) {
+                return true;
+            }
+            if p == self.target {
+                break;
+            }
+            at = p;
+        }
+        false
+    }
+
+    /// `inner`: whether a loop inside has an iteration.
+    fn reached(&self, t: TermId, inner: &mut dyn FnMut(TermId) -> bool) -> bool {
         let body = self.body;
         let in_band = |l: TermId| self.band.iter().any(|b| b.0.term == l);
         let skips =
@@ -155,7 +287,7 @@ impl<'a> Builder<'_, 'a> {
             let sure = match body.op(p) {
                 Op::While => in_band(p) || place == 0,
                 Op::If | Op::Select | Op::Binary(BinOp::And | BinOp::Or) => place == 0,
-                Op::For => in_band(p) || place < 2,
+                Op::For => in_band(p) || place < 2 || place == 3 && inner(p),
                 Op::List => !skips,
                 _ => true,
             };
@@ -188,7 +320,43 @@ impl<'a> Builder<'_, 'a> {
         if std::iter::successors(Some(place), members).any(is_shown) {
             return true;
         }
-        self.is_in_what_is_read(place, &|t| self.in_first_header(t) || self.always_reached(t))
+        let is_as_before = |t: TermId| self.is_as_before(place, t);
+        let surely = |t: TermId| self.in_first_header(t) || is_as_before(t) && self.always_reached(t);
+        self.is_in_what_is_read(place, &surely)
+            || self.input.offload.threads.is_none()
+                && self.is_in_what_is_read(place, &|t| is_as_before(t) && self.reached_where_guarded(t))
+    }
+
+    /// Whether what decides if a place is there, or a division has a value, is before the loop as it is where the first iteration comes
+    /// to `at`: it is no memory, or the iteration has written none by then.
+    fn is_as_before(&self, place: TermId, at: TermId) -> bool {
+        let body = self.body;
+        let loads = |t: TermId| {
+            body.walk(t).any(|x| {
+                matches!(body.op(x), Op::Index | Op::Deref | Op::Member { arrow: true, .. } | Op::Call)
+                    || body.as_symbol(x).is_some_and(|s| !body.symbols[s].storage.is_of_call())
+            })
+        };
+        // numbers anything may change; pointers only what is written as one, as characters or as a whole (C11 6.5p7)
+        let is_pointer = |t: TermId| matches!(body.types.kind(body.ty(t)), TypeKind::Pointer { .. });
+        let (mut pointers, mut numbers) = (false, false);
+        for t in body.walk(place) {
+            match (body.op(t), body.args(t)) {
+                (Op::Index | Op::Deref | Op::Member { arrow: true, .. }, args) => {
+                    pointers |= args.iter().any(|&a| is_pointer(a) && loads(a));
+                    numbers |= args.iter().any(|&a| !is_pointer(a) && loads(a));
+                }
+                (Op::Binary(BinOp::Div | BinOp::Rem), &[_, by]) => numbers |= loads(by),
+                _ => {}
+            }
+        }
+        let is_number = |t: TermId| match body.types.kind(body.ty(t)) {
+            TypeKind::Int(k) => k.bits() > 8,
+            TypeKind::Float(_) => true,
+            _ => false,
+        };
+        !(numbers && self.stores_before(at, &|_| true)
+            || pointers && self.stores_before(at, &|t| !is_number(t)))
     }
 
     /// Whether the place, or the structure that it lies in, is read where `reached` says that the loop surely comes.

@@ -90,6 +90,7 @@ impl Lower<'_> {
             _ => format!("`{name}` is another name of `{other}`, and two names of one thing are not followed"),
         };
         let reason: Arc<str> = known.into();
+        self.b.said.also_named.extend((!other.is_empty()).then(|| other.into()));
         let mut both = vec![name];
         if crate::c::known::is_library_name(other, self.dialect) {
             both.push(other.into());

@@ -308,6 +308,10 @@ impl<'a> Lower<'a> {
             match says {
                 Says::FloatingEnvironment(on) => self.b.said.floating_environment |= on,
                 Says::Weak(name) => self.b.said.weak.push(name.clone()),
+                Says::SecondName(name, other) => {
+                    self.b.said.weak.push(name.clone());
+                    self.b.said.also_named.push(other.clone());
+                }
             }
         }
     }

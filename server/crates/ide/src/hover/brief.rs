@@ -16,9 +16,10 @@ use crate::words::{self, plural};
 
 pub(super) fn parallel(view: &FunctionView, id: LoopId, is_told: bool, lines: &mut Vec<String>) {
     let l = view.of(id);
-    let across = Across::of(view, id);
+    let across = Across::of(view, id, None);
     match on_device(view, id) {
         Some(Planned::Kernel(outline)) => {
+            let across = Across::of(view, id, Some(&outline));
             lines.push(across.on_the_gpu(&blocks(view, &outline)));
             if let Some(m) = words::mappings(view, &outline) {
                 lines.extend(words::prediction(view, &m).brief().map(|b| format!("- in a warp: {b}")));

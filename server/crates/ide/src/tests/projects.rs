@@ -42,10 +42,33 @@ fn of_what_other_files_may_say_nothing_is_said_before_they_are_read() {
     };
     let alone = open(DOCUMENT);
     assert_eq!(said(&alone, true), (vec![], true));
+    let hover = |doc: &Doc| {
+        let ask = Ask::new(doc, &Memo::new(), Tier::Full, &CancelToken::new()).awaiting_others(true);
+        let findings = check(&ask, &Settings::default()).expect("not called off");
+        let loops = findings.loops.iter().filter(|l| l.report().verdict == "unknown");
+        let hovers = loops.filter_map(|l| crate::hover(&ask, &findings, l.header.start));
+        hovers.map(|h| h.markdown).collect::<Vec<_>>().join("\n")
+    };
+    assert!(hover(&alone).starts_with("**Still reading the other files"), "{}", hover(&alone));
     assert_eq!(said(&alone, false), (vec!["unknown-loop"], false));
     // they are known, and say nothing of it
     let among = alone.with_project(Some(project(&[("b.c", "double g(double x) { return x; }")])));
     assert_eq!(said(&among, true), (vec!["unknown-loop"], false));
+    assert!(hover(&among).starts_with("**Unknown whether"), "{}", hover(&among));
+}
+
+/// What a header that is included behind a file's own variable does with it is not among the file's parts.
+#[test]
+fn a_variable_is_its_files_own_behind_the_last_header() {
+    let asks = |text: &str| {
+        let doc = open(text);
+        let ask = Ask::new(&doc, &Memo::new(), Tier::Full, &CancelToken::new());
+        let findings = check(&ask, &Settings::default()).expect("not called off");
+        findings.loops.iter().any(|l| l.report().conditions.iter().any(|c| c.kind == "no-alias"))
+    };
+    let clear = "void clear(int *p) { for (int i = 0; i < n; i++) p[i] = 0; }\n";
+    assert!(!asks(&format!("#include <stdlib.h>\nstatic int n;\nvoid set(int k) {{ n = k; }}\n{clear}")));
+    assert!(asks(&format!("static int n;\n#include <stdlib.h>\nvoid set(int k) {{ n = k; }}\n{clear}")));
 }
 
 #[test]

@@ -126,9 +126,13 @@ pub(super) fn only_walks(view: &FunctionView, pointer: SymbolId) -> bool {
         )),
         _ => None,
     };
+    // by a condition it moves to where no subscript says
+    let is_choice = |t: TermId| matches!(body.op(t), Op::If | Op::Select | Op::Switch);
+    let choices = body.loops(body.root).flat_map(|l| body.walk(l)).filter(|&t| is_choice(t));
+    let chosen: Vec<TermId> = choices.flat_map(|c| body.walk(c)).filter(|&t| moves(t).is_some()).collect();
     let inside = body.loops(body.root).flat_map(|l| body.walk(l)).filter_map(moves);
     let all: Vec<bool> = inside.collect();
-    !all.is_empty() && all.iter().all(|walk| *walk)
+    !all.is_empty() && chosen.is_empty() && all.iter().all(|walk| *walk)
 }
 
 /// The line on which the address of a variable of the function is taken, so that not its name alone reaches it.

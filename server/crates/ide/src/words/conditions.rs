@@ -50,6 +50,11 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             let sentence = format!("no two elements of `{text}` that the loop reads are equal");
             ("injective", text, sentence)
         }
+        ConditionKind::Sorted(term) => {
+            let text = view.text(*term);
+            let sentence = format!("the elements of `{text}` that the loop reads do not decrease");
+            ("sorted", text, sentence)
+        }
         ConditionKind::InRange { array, low, high } => {
             let [array, low, high] = [array, low, high].map(|t| view.text(*t));
             let sentence = format!(

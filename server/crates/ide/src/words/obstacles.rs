@@ -183,7 +183,8 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                         format!("{} is not followed, and two iterations may touch the same cell", subscript(view, *term, line))
                     }
                     (None, true) => format!("{} is changed in the loop itself, and what it is in each iteration is not followed", subscript(view, *term, line)),
-                    (None, false) if !is_written(view, obstacle.term) => {
+                    // of what a called function does it is not told here whether it reads or writes
+                    (None, false) if *view.body().op(obstacle.term) != Op::Call && !is_written(view, obstacle.term) => {
                         format!("{} {how}, and another iteration may write what is read there", subscript(view, *term, line))
                     }
                     (None, false) if changed.is_none() && is_computed(view, *term) => format!(
@@ -480,7 +481,7 @@ fn not_replayed(why: NotReplayed, text: &str, line: u32, is_call: bool) -> Obsta
             "",
         ),
         NotReplayed::Value => (
-            format!("iterations may depend on each other, but no run shows it: runs could be followed only as far as `{text}` on line {line}, whose value is not known"),
+            format!("iterations may depend on each other; no run was found that shows it, as runs could be followed only as far as `{text}` on line {line}, whose value is not known"),
             "",
         ),
         NotReplayed::NotUnderstood => (

@@ -117,10 +117,13 @@ pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
         }
         RefusalKind::Untestable => format!("a condition on line {line} cannot be tested before the launch"),
         RefusalKind::UntestableOverlap(s) => {
-            format!("no test is written that would rule out before the launch that `{}` overlaps another array", name(*s))
+            format!(
+                "no test is written that would rule out before the launch that `{}` overlaps another array",
+                name(*s)
+            )
         }
         RefusalKind::ReadsTooEarly if is_before(view, reason) => format!(
-            "{text}, which line {line} may set, is needed for the launch, and is not computed once more where it may trap"
+            "{text} (line {line}) is needed for the launch, and is not computed once more where it may trap"
         ),
         RefusalKind::ReadsTooEarly => {
             format!(

@@ -247,6 +247,7 @@ pub(super) fn used_by<'a>(
         return nothing();
     }
     let mut met = reading.clone();
+    met.model.objects.reads_in_rows = true;
     let mut wants = crate::loops::of_loop(body, t, 0, Ok(control.clone()));
     crate::loops::meet_obligations(&mut met, &mut wants);
     let rank_of = |access: TermId| {

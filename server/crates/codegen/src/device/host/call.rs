@@ -105,11 +105,17 @@ impl Host<'_> {
         let mut parts: Vec<Term> = self.pointers_apart().into_iter().collect();
         // what is there only where the loops before run comes behind them
         for early in [true, false] {
-            for v in plan.values.iter().filter(|v| v.early == early) {
+            for v in plan.values.iter().filter(|v| v.early == early && !v.guarded) {
                 parts.extend(values(&v.param).and_then(|n| within(v, &n.term)));
             }
             let dims = self.kernel.dims.iter().filter(|d| is_early(&d.trips) == early);
             parts.extend(dims.map(|d| scope.positive(&d.trips)));
+        }
+        // and what is there only where loops inside run, behind those
+        let text = |t| Term::Name(parameter_text(&self.c, t));
+        parts.extend(plan.guards.iter().map(|g| Term::binary(g.relation, text(g.lower), text(g.bound))));
+        for v in plan.values.iter().filter(|v| v.guarded) {
+            parts.extend(values(&v.param).and_then(|n| within(v, &n.term)));
         }
         (!parts.is_empty()).then(|| Term::all(BinOp::And, parts.into_iter()))
     }

@@ -38,7 +38,7 @@ impl Host<'_> {
         let of = |k: &usize| plan.buffers.get(*k).map_or(0, |b| b.rank(&plan.buffers));
         let rank_of = |t: &&Test| match &t.kind {
             TestKind::Apart(i, j) => of(i).max(of(j)),
-            TestKind::Extent(k) | TestKind::Back(k) | TestKind::Distinct(k) => of(k),
+            TestKind::Extent(k) | TestKind::Back(k) | TestKind::Distinct(k) | TestKind::Sorted(k) => of(k),
             TestKind::Outside { buffer, .. }
             | TestKind::CellInBuffer { buffer, .. }
             | TestKind::InRange { buffer, .. } => of(buffer),
@@ -141,6 +141,9 @@ impl Host<'_> {
             TestKind::Distinct(buffer) => {
                 self.of_elements(t, *buffer, promises::DISTINCT, Vec::new()).into_iter().collect()
             }
+            TestKind::Sorted(buffer) => {
+                self.of_elements(t, *buffer, promises::SORTED, Vec::new()).into_iter().collect()
+            }
             TestKind::RoundsToNearest => {
                 self.helpers.rounds.set(true);
                 let holds = Term::call(&format!("{}_{ROUNDS}", self.helper), Vec::new());
@@ -153,7 +156,7 @@ impl Host<'_> {
         }
     }
 
-    /// That all elements of a buffer are as the user promises: a function goes through them.
+    /// That all elements of a buffer are as they must be: a function goes through them.
     fn of_elements(&mut self, t: &Test, k: usize, helper: &str, more: Vec<Term>) -> Option<Term> {
         let plan = self.plan;
         let b = plan.buffers.get(k)?;
@@ -263,6 +266,7 @@ impl Host<'_> {
             ConditionKind::Injective(_) | ConditionKind::InRange { .. } | ConditionKind::Size { .. } => {
                 format!("your promise {}", promises::said(self.plan, &self.c, c))
             }
+            ConditionKind::Sorted(array) => format!("the elements of {} do not decrease", q(*array)),
             ConditionKind::Asserted(_) => "what the loop asserts holds".to_string(),
             ConditionKind::StepSign(t) => match (self.plan.body.op(*t), self.plan.body.args(*t)) {
                 (Op::Compound(BinOp::Add | BinOp::Sub), &[_, by]) => format!("{} is positive", q(by)),

@@ -325,12 +325,12 @@ impl<'a> Expander<'a> {
         self.depth -= 1;
     }
 
-    /// `__LINE__` as its number; others that differ from use to use are gaps.
+    /// `__LINE__` as its number, in a macro that of the line on which its use begins, as gcc has it since version 9; others that differ from use to use are
+    /// gaps.
     fn counted(&mut self, t: PToken) -> PToken {
-        let whole = self.source.get(t.span.range()).filter(|_| t.expansion & SPLICED == 0);
-        let on_one_line = whole.is_some_and(|w| !w.contains('\n'));
+        let is_whole = self.source.get(t.span.range()).is_some() && t.expansion & SPLICED == 0;
         let renumbered = || self.source.lines().any(is_renumbering);
-        if t.text(self.source) == "__LINE__" && on_one_line && !renumbered() {
+        if t.text(self.source) == "__LINE__" && is_whole && !renumbered() {
             let before = self.source.get(..t.span.start as usize).unwrap_or("");
             let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
             return t.instead(Kind::Number, line.to_string().into());

@@ -150,10 +150,16 @@ impl Walk<'_, '_> {
         self.link(("pragma", text));
         match says {
             says::Says::FloatingEnvironment(on) => self.s.floating_environment = on,
-            says::Says::Weak(name) => {
+            says::Says::Weak(_) | says::Says::SecondName(..) => {
+                let (name, other) = match says {
+                    says::Says::SecondName(name, other) => (name, Some(other)),
+                    says::Says::Weak(name) => (name, None),
+                    says::Says::FloatingEnvironment(_) => return,
+                };
                 let mut b = term::BodyBuilder::new("", term::Semantics::C);
                 let span = self.tokens.get(k).map_or(Span::default(), |t| t.span());
                 b.said.weak.push(name.clone());
+                b.said.also_named.extend(other);
                 let void = b.types.void();
                 let root = b.term(term::Op::Program, [], void, Span::new(0, span.len()));
                 let body = Arc::new(b.finish(root));

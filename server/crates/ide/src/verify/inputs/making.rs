@@ -161,10 +161,36 @@ fn random(name: &Arc<str>, layout: &Layout, count: u64, choice: Choice, rng: &mu
             kind.put(slot, real, whole);
         }
     }
+    if choice.seed % 3 == 1 {
+        sort(layout, &mut snapshot.data[..drawn]);
+    }
     for at in (drawn..bytes).step_by(drawn.max(1)) {
         snapshot.data.copy_within(..drawn.min(bytes - at), at);
     }
     Contents { name: name.clone(), layout: layout.clone(), snapshot, links: Vec::new() }
+}
+
+/// Sorts whole numbers: what says where parts of other arrays begin and end is only of use like that.
+fn sort(layout: &Layout, data: &mut [u8]) {
+    let Some(kind) = layout.uniform().filter(|k| !k.is_float() && k.size() > 1) else { return };
+    let value = |slot: &[u8]| {
+        let mut wide = [0u8; 8];
+        wide[..slot.len()].copy_from_slice(slot);
+        let unused = 64 - 8 * slot.len() as u32;
+        let value = i64::from_le_bytes(wide) << unused;
+        match kind {
+            ElementKind::U16 | ElementKind::U32 => ((value as u64) >> unused) as i64,
+            _ => value >> unused,
+        }
+    };
+    let mut values: Vec<i64> = data.chunks_exact(kind.size()).map(value).collect();
+    match kind {
+        ElementKind::U64 => values.sort_unstable_by_key(|&v| v as u64),
+        _ => values.sort_unstable(),
+    }
+    for (slot, v) in data.chunks_exact_mut(kind.size()).zip(values) {
+        kind.put(slot, 0.0, v);
+    }
 }
 
 /// An input in the making.
