@@ -217,6 +217,8 @@ fn model_of<'a>(
         None => {
             // Nothing is copied before all of it is tested.
             reading.model.premises.context = met.model.premises.context;
+            // what the tests are made of may have been met there alone
+            reading.model.vars = met.model.vars;
             Ok((reading.model, new.conditions))
         }
     }

@@ -60,6 +60,11 @@ impl<'a> Builder<'_, 'a> {
         };
         for b in buffers {
             let Some(search) = &b.search else { continue };
+            // what shows a part of another array has no name where the search is written
+            if search.reads.iter().any(|r| buffers.iter().all(|b| b.symbol != *r)) {
+                self.refuse(RefusalKind::UnknownExtent(b.symbol), self.target);
+                return;
+            }
             let mut counted = counted.clone();
             by_memory(self.body, &search.steps, &mut counted);
             let is_late =
