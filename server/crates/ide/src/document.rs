@@ -169,7 +169,8 @@ impl Parts {
         if !part.is_like_the_whole(&unit, at) || unit.headers.iter().any(looks) {
             return None;
         }
-        let program = analysis::Program::of_part(parts(&unit, parsed.text(), false), &others(&options))?;
+        let program =
+            analysis::Program::of_part(parts(&unit, (name, parsed.text()), false), &others(&options))?;
         let memo = self.memo.clone();
         // that another function has the name of one which host text calls is seen in the text
         let whole = text.to_string();
@@ -316,8 +317,8 @@ impl Doc {
         let nothing = analysis::Program::default();
         let known = before.map_or(&nothing, |d| &d.inner.program);
         let own = match options.project.as_ref().filter(|p| p.has_files()) {
-            Some(_) => parts(&unit, parsed.text(), false),
-            None => alone(&unit, parsed.text()),
+            Some(_) => parts(&unit, (&name, parsed.text()), false),
+            None => alone(&unit, (&name, parsed.text())),
         };
         let program = analysis::Program::among(known, own, &others(&options));
         Doc::with_program(name, text, options, (parsed, unit), front_memo, (program, before))
@@ -404,7 +405,7 @@ impl Doc {
 
     /// The names of functions and variables that it leaves to other files.
     pub fn names_wanted(&self) -> Vec<Arc<str>> {
-        analysis::Program::names_wanted(parts(&self.inner.unit, self.source(), false))
+        analysis::Program::names_wanted(parts(&self.inner.unit, (&self.inner.name, self.source()), false))
     }
 
     /// What was taken for granted while the document was read: macros that nothing defines, headers that were not found.

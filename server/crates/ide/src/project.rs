@@ -100,7 +100,7 @@ impl ProjectFile {
         let parsed = front::Parsed::parse(language, text.to_string());
         let whole = front::Options { whole: true, ..options.to_front() };
         let unit = front::lower_until(&parsed, &whole, &mut front::Memo::new(), cancel)?;
-        let file = OtherFile::of(name, name, parts(&unit, parsed.text(), true));
+        let file = OtherFile::of(name, name, parts(&unit, (name, parsed.text()), true));
         Some(ProjectFile { file: Arc::new(file), text, options, place: place.to_owned() })
     }
     /// As people know it.
@@ -204,17 +204,18 @@ impl PartialEq for Project {
 impl Eq for Project {}
 
 /// The bodies of a unit that stands alone: who can name them does not matter.
-pub(crate) fn alone<'a>(unit: &'a front::Unit, text: &str) -> Vec<FilePart<'a>> {
-    let shared = shared_before(unit, text);
+pub(crate) fn alone<'a>(unit: &'a front::Unit, (name, text): (&str, &str)) -> Vec<FilePart<'a>> {
+    let shared = shared_before(unit, name, text);
     let part = |i: &'a Item, is_shared| FilePart { is_shared, ..FilePart::external(&i.body) };
     let own = unit.items.iter().map(|i| part(i, i.span.start < shared));
     own.chain(unit.included.iter().map(|i| part(&i.item, true))).collect()
 }
 
-/// Where the part of a text ends whose own names others may use: those that are included behind them, and all that follows a place
-/// from which the whole file is included.
-fn shared_before(unit: &front::Unit, text: &str) -> u32 {
-    if unit.configuration.iter().any(|c| matches!(c.taken, front::Taken::Around { .. })) {
+/// Where the part of a text ends whose own names texts that are not its parts may use: headers that are included behind them do, and
+/// of a header, or a source that is read where another includes it, whoever includes it.
+fn shared_before(unit: &front::Unit, name: &str, text: &str) -> u32 {
+    let is_source = [".c", ".cc", ".cpp", ".cxx", ".cu", ".cs"].iter().any(|end| name.ends_with(end));
+    if !is_source || unit.configuration.iter().any(|c| matches!(c.taken, front::Taken::Around { .. })) {
         return u32::MAX;
     }
     let mut at = 0;
@@ -230,10 +231,14 @@ fn shared_before(unit: &front::Unit, text: &str) -> u32 {
 }
 
 /// The bodies of a unit with who can name them. `lines`: and where they are.
-pub(crate) fn parts<'a>(unit: &'a front::Unit, text: &'a str, lines: bool) -> Vec<FilePart<'a>> {
+pub(crate) fn parts<'a>(
+    unit: &'a front::Unit,
+    (name, text): (&str, &'a str),
+    lines: bool,
+) -> Vec<FilePart<'a>> {
     let index = lines.then(|| LineIndex::new(text));
     let mut of_headers: FxHashMap<front::HeaderId, LineIndex> = FxHashMap::default();
-    let shared = shared_before(unit, text);
+    let shared = shared_before(unit, name, text);
     let own = unit.items.iter().map(|item| {
         let line = index.as_ref().map_or(0, |i| i.line_of(item.span.start) + 1);
         let is_shared = item.span.start < shared;

@@ -57,15 +57,21 @@ fn of_what_other_files_may_say_nothing_is_said_before_they_are_read() {
     assert!(hover(&among).starts_with("**Unknown whether"), "{}", hover(&among));
 }
 
-/// What a header that is included behind a file's own variable does with it is not among the file's parts.
+/// What a header that is included behind a file's own variable does with it is not among the file's parts, nor what is done by who
+/// includes a header.
 #[test]
 fn a_variable_is_its_files_own_behind_the_last_header() {
-    let asks = |text: &str| {
-        let doc = open(text);
+    let asks_in = |name: &str, text: &str| {
+        let doc = Doc::open(Language::C, name, Text::new(text).expect("a text"), Options::default());
         let ask = Ask::new(&doc, &Memo::new(), Tier::Full, &CancelToken::new());
         let findings = check(&ask, &Settings::default()).expect("not called off");
         findings.loops.iter().any(|l| l.report().conditions.iter().any(|c| c.kind == "no-alias"))
     };
+    let asks = |text: &str| asks_in("a.c", text);
+    assert!(asks_in(
+        "a.h",
+        "static int n; static void clear(int *p) { for (int i = 0; i < n; i++) p[i] = 0; }"
+    ));
     let clear = "void clear(int *p) { for (int i = 0; i < n; i++) p[i] = 0; }\n";
     assert!(!asks(&format!("#include <stdlib.h>\nstatic int n;\nvoid set(int k) {{ n = k; }}\n{clear}")));
     assert!(asks(&format!("static int n;\n#include <stdlib.h>\nvoid set(int k) {{ n = k; }}\n{clear}")));
