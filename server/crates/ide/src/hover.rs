@@ -224,7 +224,7 @@ fn together(shared: &crate::plans::Shared) -> String {
 
 fn parallel(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
     let l = view.of(id);
-    let across = Across::of(view, id, None);
+    let could_run = || Across::of(view, id, None).could_run();
     match on_device(view, id) {
         Some(Planned::Kernel(outline)) => {
             let across = Across::of(view, id, Some(&outline));
@@ -235,7 +235,7 @@ fn parallel(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
         }
         Some(Planned::Together(shared)) => lines.push(together(&shared)),
         Some(Planned::No(why)) => {
-            lines.push(across.could_run());
+            lines.push(could_run());
             let what = match why.label(view) {
                 Some(label) => format!("{} ({})", words::NOT_YET, escape(&label)),
                 None => "as a kernel".to_owned(),
@@ -243,7 +243,7 @@ fn parallel(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
             lines.push(format!("- {what}: {}", escape(&why.words(view, id))));
         }
         None => {
-            lines.push(across.could_run());
+            lines.push(could_run());
             lines.push(format!("- as a kernel: {STILL}"));
         }
     }

@@ -1,8 +1,9 @@
 //! Whether two variables can name the same memory.
 //!
 //! Proofs used: two named objects are distinct (C11 6.2.4); `restrict` (6.7.3.1); memory fresh from `malloc` (7.22.3);
-//! a variable whose address is taken nowhere, in its function or, where it is the file's own, in the file; an object defined `const` is never modified (6.7.3p6). Types are not used: C programs
-//! that break the aliasing rule exist; arrays of C# cannot.
+//! a variable whose address is taken nowhere, in its function or, where it is the file's own, in the file; an object
+//! defined `const` is never modified (6.7.3p6). Types are not used: C programs that break the aliasing rule exist; arrays
+//! of C# cannot.
 
 use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 

@@ -13,7 +13,7 @@ use term::{Body, Op, Storage, Symbol};
 
 use crate::calls::constants::Constant;
 use crate::calls::function::{DefinedIn, Function};
-use crate::calls::read::{function, variables as of_file};
+use crate::calls::read::{constants_beside, function, touched};
 
 /// Stands between a name that a file keeps to itself and the file's tag. A file that says it is not read.
 const MARK: &str = "_ww_in_";
@@ -115,7 +115,7 @@ impl OtherFile {
             out.functions.insert(name, OtherFunction { function, names, library, is_inline, doubtful });
         }
         let functions = out.functions.values().map(|f| Some(&*f.function).filter(|_| !f.doubtful));
-        let constants = of_file(functions, &bodies.iter().map(|b| (b, false)).collect::<Vec<_>>()).constants;
+        let constants = constants_beside(touched(functions).as_deref(), bodies.iter());
         for body in &bodies {
             for (symbol, is_initialised) in defined_variables(body) {
                 let before = out.variables.remove(&symbol.name);

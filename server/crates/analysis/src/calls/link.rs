@@ -38,8 +38,8 @@ impl<'a> OwnFile<'a> {
     }
 
     /// Each part with whether others may name what it keeps to itself.
-    pub fn declared(&self) -> Vec<(&Arc<Body>, bool)> {
-        self.parts.iter().map(|p| (p.body, p.is_shared)).collect()
+    pub fn declared(&self) -> impl Iterator<Item = (&Arc<Body>, bool)> {
+        self.parts.iter().map(|p| (p.body, p.is_shared))
     }
 
     /// Of each part, in order, who may use it.

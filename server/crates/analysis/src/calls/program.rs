@@ -14,7 +14,7 @@ use crate::calls::constants::{constants, written_out, Constant};
 use crate::calls::files::{FilePart, Linkage, OtherFile, OtherFiles, Unlinked};
 use crate::calls::function::{arguments_fit, called, is_declared_as, own_callee, DefinedIn, Function, Local};
 use crate::calls::link::{Known, Link, OwnFile};
-use crate::calls::read::{function as read_function, variables, Variables};
+use crate::calls::read::{constants_beside, function as read_function, hidden_beside, touched};
 use crate::calls::summaries::solve;
 use crate::calls::watch::Watch;
 use crate::flow::called::Callees;
@@ -130,9 +130,9 @@ impl Program {
             Known::One(f) => Some(&**f),
             Known::Several | Known::Not(_) => None,
         });
-        let Variables { mut constants, hidden } = variables(read, &own.declared());
-        let mut hidden: Vec<Arc<str>> = hidden.into_iter().collect();
-        hidden.sort();
+        let touched = touched(read);
+        let mut constants = constants_beside(touched.as_deref(), bodies.iter().copied());
+        let hidden = hidden_beside(touched.as_deref(), own.declared());
         let mut link = Link::new(&own, others);
         link.functions(&mut functions, &before.inner.functions);
         for body in link.reached() {

@@ -38,27 +38,32 @@ pub(super) fn function(body: &Arc<Body>, weak: bool, before: Option<&Function>) 
     })
 }
 
-/// What the whole text of a file says of its variables.
-pub(super) struct Variables {
-    /// Those that keep their first value.
-    pub constants: FxHashMap<Arc<str>, Constant>,
-    /// Those that no pointer shows.
-    pub hidden: FxHashSet<Arc<str>>,
+/// What each function of a file does with its variables; `None` where that is not known of one. `functions`: all it has; `None`: one
+/// that was not read.
+pub(super) fn touched<'f>(functions: impl Iterator<Item = Option<&'f Function>>) -> Option<Vec<&'f Touched>> {
+    functions.map(|f| f.and_then(|f| f.local.touched.as_ref())).collect()
 }
 
-/// What a file says of its variables. `functions`: all it has; `None`: one that was not read. `parts`: with whether texts that are not among
-/// them may name what they declare.
-pub(super) fn variables<'f>(
-    functions: impl Iterator<Item = Option<&'f Function>>,
-    parts: &[(&Arc<Body>, bool)],
-) -> Variables {
-    let touched: Option<Vec<&Touched>> =
-        functions.map(|f| f.and_then(|f| f.local.touched.as_ref())).collect();
-    let declarations = || parts.iter().copied().filter(|(b, _)| !matches!(b.op(b.root), Op::Function(_)));
+/// The constants of a file.
+pub(super) fn constants_beside<'a>(
+    functions: Option<&[&Touched]>,
+    bodies: impl Iterator<Item = &'a Arc<Body>>,
+) -> FxHashMap<Arc<str>, Constant> {
     let changed: Option<FxHashSet<&Arc<str>>> =
-        touched.as_ref().map(|all| all.iter().flat_map(|t| &t.changed).collect());
-    Variables {
-        constants: constants(declarations().map(|p| p.0), changed.as_ref()),
-        hidden: touched.map(|all| hidden(&all, declarations())).unwrap_or_default(),
-    }
+        functions.map(|all| all.iter().flat_map(|t| &t.changed).collect());
+    let declarations = bodies.filter(|b| !matches!(b.op(b.root), Op::Function(_)));
+    constants(declarations, changed.as_ref())
+}
+
+/// The file's own variables that no pointer shows, in order. `parts`: with whether texts that are not among them may name what they
+/// declare.
+pub(super) fn hidden_beside<'a>(
+    functions: Option<&[&Touched]>,
+    parts: impl Iterator<Item = (&'a Arc<Body>, bool)>,
+) -> Vec<Arc<str>> {
+    let declared = parts.filter(|(b, _)| !matches!(b.op(b.root), Op::Function(_)));
+    let hidden = functions.map(|all| hidden(all, declared)).unwrap_or_default();
+    let mut hidden: Vec<Arc<str>> = hidden.into_iter().collect();
+    hidden.sort();
+    hidden
 }

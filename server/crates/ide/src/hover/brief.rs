@@ -16,7 +16,7 @@ use crate::words::{self, plural};
 
 pub(super) fn parallel(view: &FunctionView, id: LoopId, is_told: bool, lines: &mut Vec<String>) {
     let l = view.of(id);
-    let across = Across::of(view, id, None);
+    let could_run = || Across::of(view, id, None).could_run();
     match on_device(view, id) {
         Some(Planned::Kernel(outline)) => {
             let across = Across::of(view, id, Some(&outline));
@@ -27,7 +27,7 @@ pub(super) fn parallel(view: &FunctionView, id: LoopId, is_told: bool, lines: &m
         }
         Some(Planned::Together(shared)) => lines.push(super::together(&shared)),
         Some(Planned::No(why)) => {
-            lines.push(across.could_run());
+            lines.push(could_run());
             // the finding has the sentence
             lines.push(match why.label(view) {
                 Some(label) if is_told => format!("- {} ({})", words::NOT_YET, escape(&label)),
@@ -38,7 +38,7 @@ pub(super) fn parallel(view: &FunctionView, id: LoopId, is_told: bool, lines: &m
             });
         }
         None => {
-            lines.push(across.could_run());
+            lines.push(could_run());
             lines.push(format!("- as a kernel: {STILL}"));
         }
     }
