@@ -218,7 +218,8 @@ impl<'a> Builder<'_, 'a> {
         let of_index = body.types.as_int(body.symbols[index].ty)?;
         let signed = |k: Option<IntKind>| k.is_some_and(|k| k.signed());
         // compared as what they are
-        let plain = body.as_int(lower).is_some_and(|v| (0..1 << 31).contains(&v))
+        let fits_index = |v: i128| (0..=of_index.max().min((1 << 31) - 1)).contains(&v);
+        let plain = body.as_int(lower).is_some_and(fits_index)
             || of_index.signed()
                 && signed(kind(lower))
                 && signed(kind(bound))
