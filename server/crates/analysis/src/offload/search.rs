@@ -191,6 +191,15 @@ fn used(body: &Body, t: TermId, numbers: &mut BTreeSet<SymbolId>, reads: &mut BT
     }
 }
 
+impl Search {
+    /// The expressions in its steps.
+    pub fn terms(&self) -> Vec<TermId> {
+        let (mut terms, mut set) = (Vec::new(), Vec::new());
+        named(&self.steps, &mut terms, &mut set);
+        terms
+    }
+}
+
 pub(super) fn named(steps: &[SearchStep], terms: &mut Vec<TermId>, set: &mut Vec<SymbolId>) {
     for s in steps {
         match s {

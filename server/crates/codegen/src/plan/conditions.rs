@@ -1,6 +1,6 @@
 //! What the host tests before the launch.
 
-use analysis::{ConditionKind, MetBy, Param, Pred, SearchStep};
+use analysis::{ConditionKind, MetBy, Param, Pred, Search};
 use term::{Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::build::Builder;
@@ -66,7 +66,7 @@ impl<'a> Builder<'_, 'a> {
                 return;
             }
             let mut counted = counted.clone();
-            by_memory(self.body, &search.steps, &mut counted);
+            counted.extend(by_memory(self.body, search));
             let is_late =
                 |k: usize| buffers.get(k).is_some_and(|w| w.written && w.rank(buffers) >= b.rank(buffers));
             let is_read = |k: usize| buffers.get(k).is_some_and(|r| search.reads.contains(&r.symbol));
@@ -365,27 +365,10 @@ fn bases(body: &Body, t: TermId) -> impl Iterator<Item = SymbolId> + '_ {
 }
 
 /// What the numbers in the steps of a search come out of that are no elements of arrays: `s->m`, `*m`.
-fn by_memory(body: &Body, steps: &[SearchStep], out: &mut Vec<SymbolId>) {
-    let mut of = |t: TermId| {
-        let loads = |x: &TermId| matches!(body.op(*x), Op::Deref | Op::Member { arrow: true, .. });
-        for load in body.walk(t).filter(loads) {
-            out.extend(bases(body, load));
-        }
-    };
-    for s in steps {
-        match s {
-            SearchStep::Set { value, .. } => of(*value),
-            SearchStep::Update { by, .. } => by.iter().for_each(|&t| of(t)),
-            SearchStep::Point { by, .. } => by.iter().for_each(|&(_, t)| of(t)),
-            SearchStep::Touch { subscript, .. } => of(*subscript),
-            SearchStep::If { condition, .. } | SearchStep::While { condition, .. } => of(*condition),
-        }
-    }
-    for s in steps {
-        if let SearchStep::If { then, .. } | SearchStep::While { then, .. } = s {
-            by_memory(body, then, out);
-        }
-    }
+fn by_memory<'b>(body: &'b Body, search: &Search) -> impl Iterator<Item = SymbolId> + 'b {
+    let loads = |x: &TermId| matches!(body.op(*x), Op::Deref | Op::Member { arrow: true, .. });
+    let terms = search.terms().into_iter();
+    terms.flat_map(move |t| body.walk(t).filter(loads)).flat_map(|load| bases(body, load))
 }
 
 /// Tests, each once.
