@@ -158,6 +158,7 @@ const NOT_RUN: &[(&str, &[&str])] = &[
             "lu.c: lu_flat",
             "matmul.c: matmul_fixed",
             "polybench/correlation.c: kernel_correlation",
+            "read_inside.c: pool",
             "vectoriser/expansion.c: work_array_with_a_gap",
         ],
     ),

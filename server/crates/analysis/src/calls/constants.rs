@@ -21,15 +21,16 @@ pub(crate) struct Constant {
     pub init: Option<TermId>,
 }
 
-/// The constants that these stretches of declarations define. `touched`: variables that functions may change; `None`: any.
+/// The constants that these stretches of declarations define, each with whether texts that are not here may name what it declares.
+/// `touched`: variables that functions may change; `None`: any.
 pub(crate) fn constants<'a>(
-    bodies: impl Iterator<Item = &'a Arc<Body>>,
+    declarations: impl Iterator<Item = (&'a Arc<Body>, bool)>,
     touched: Option<&FxHashSet<&Arc<str>>>,
 ) -> FxHashMap<Arc<str>, Constant> {
     let mut out: FxHashMap<Arc<str>, Constant> = FxHashMap::default();
     // Names whose address a declaration keeps, or of which two texts say something else.
     let mut not: FxHashSet<Arc<str>> = FxHashSet::default();
-    for body in bodies {
+    for (body, is_shared) in declarations {
         not.extend(
             body.symbols
                 .iter()
@@ -46,8 +47,8 @@ pub(crate) fn constants<'a>(
             let s = &body.symbols[symbol];
             let Storage::Global { defined_here: true, internal, constant } = s.storage else { continue };
             let quals = body.types.quals(body.types.innermost(s.ty));
-            let fixed =
-                body.types.is_constant(s.ty) || internal && touched.is_some_and(|t| !t.contains(&s.name));
+            let untouched = || internal && !is_shared && touched.is_some_and(|t| !t.contains(&s.name));
+            let fixed = body.types.is_constant(s.ty) || untouched();
             // A device's constant memory is written by the host.
             if !fixed || constant || quals.is_volatile {
                 not.insert(s.name.clone());

@@ -115,7 +115,8 @@ impl OtherFile {
             out.functions.insert(name, OtherFunction { function, names, library, is_inline, doubtful });
         }
         let functions = out.functions.values().map(|f| Some(&*f.function).filter(|_| !f.doubtful));
-        let constants = constants_beside(touched(functions).as_deref(), bodies.iter());
+        let declared = bodies.iter().zip(&parts).map(|(b, p)| (b, p.is_shared));
+        let constants = constants_beside(touched(functions).as_deref(), declared);
         for body in &bodies {
             for (symbol, is_initialised) in defined_variables(body) {
                 let before = out.variables.remove(&symbol.name);

@@ -71,7 +71,7 @@ impl Program {
         let program = Program::among(&Program::default(), file, others);
         let inner = &*program.inner;
         let declarations = inner.bodies.iter().filter(|b| !matches!(b.op(b.root), Op::Function(_)));
-        let certain = constants(declarations, None);
+        let certain = constants(declarations.map(|b| (b, false)), None);
         // those of other files are certain
         let is_own = |c: &Constant| inner.bodies.iter().any(|b| Arc::ptr_eq(b, &c.body));
         let is_open = |(name, c): (&Arc<str>, &Constant)| {
@@ -131,7 +131,7 @@ impl Program {
             Known::Several | Known::Not(_) => None,
         });
         let touched = touched(read);
-        let mut constants = constants_beside(touched.as_deref(), bodies.iter().copied());
+        let mut constants = constants_beside(touched.as_deref(), own.declared());
         let hidden = hidden_beside(touched.as_deref(), own.declared());
         let mut link = Link::new(&own, others);
         link.functions(&mut functions, &before.inner.functions);

@@ -44,15 +44,15 @@ pub(super) fn touched<'f>(functions: impl Iterator<Item = Option<&'f Function>>)
     functions.map(|f| f.and_then(|f| f.local.touched.as_ref())).collect()
 }
 
-/// The constants of a file.
+/// The constants of a file. `parts`: as for [`hidden_beside`].
 pub(super) fn constants_beside<'a>(
     functions: Option<&[&Touched]>,
-    bodies: impl Iterator<Item = &'a Arc<Body>>,
+    parts: impl Iterator<Item = (&'a Arc<Body>, bool)>,
 ) -> FxHashMap<Arc<str>, Constant> {
     let changed: Option<FxHashSet<&Arc<str>>> =
         functions.map(|all| all.iter().flat_map(|t| &t.changed).collect());
-    let declarations = bodies.filter(|b| !matches!(b.op(b.root), Op::Function(_)));
-    constants(declarations, changed.as_ref())
+    let declared = parts.filter(|(b, _)| !matches!(b.op(b.root), Op::Function(_)));
+    constants(declared, changed.as_ref())
 }
 
 /// The file's own variables that no pointer shows, in order. `parts`: with whether texts that are not among them may name what they

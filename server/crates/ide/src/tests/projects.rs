@@ -61,11 +61,13 @@ fn of_what_other_files_may_say_nothing_is_said_before_they_are_read() {
 /// includes a header.
 #[test]
 fn a_variable_is_its_files_own_behind_the_last_header() {
-    let asks_in = |name: &str, text: &str| {
+    let found = |name: &str, text: &str| {
         let doc = Doc::open(Language::C, name, Text::new(text).expect("a text"), Options::default());
         let ask = Ask::new(&doc, &Memo::new(), Tier::Full, &CancelToken::new());
-        let findings = check(&ask, &Settings::default()).expect("not called off");
-        findings.loops.iter().any(|l| l.report().conditions.iter().any(|c| c.kind == "no-alias"))
+        check(&ask, &Settings::default()).expect("not called off")
+    };
+    let asks_in = |name: &str, text: &str| {
+        found(name, text).loops.iter().any(|l| l.report().conditions.iter().any(|c| c.kind == "no-alias"))
     };
     let asks = |text: &str| asks_in("a.c", text);
     assert!(asks_in(
@@ -75,6 +77,11 @@ fn a_variable_is_its_files_own_behind_the_last_header() {
     let clear = "void clear(int *p) { for (int i = 0; i < n; i++) p[i] = 0; }\n";
     assert!(!asks(&format!("#include <stdlib.h>\nstatic int n;\nvoid set(int k) {{ n = k; }}\n{clear}")));
     assert!(asks(&format!("static int n;\n#include <stdlib.h>\nvoid set(int k) {{ n = k; }}\n{clear}")));
+    // nor does it keep its first value
+    let keeps = |text: &str| found("a.c", text).diagnostics.iter().any(|d| d.message.contains("k=3"));
+    let spread = "void spread(double *p, int n) { for (int i = 0; i < n; i++) p[i + k] = p[i]; }\n";
+    assert!(keeps(&format!("#include <stdlib.h>\nstatic int k = 3;\n{spread}")));
+    assert!(!keeps(&format!("static int k = 3;\n#include <stdlib.h>\n{spread}")));
 }
 
 #[test]
