@@ -12,6 +12,7 @@ mod client;
 mod codegen;
 mod demo;
 mod dist;
+mod draw;
 mod growth;
 mod kernels;
 mod metrics;
@@ -46,6 +47,8 @@ cargo xtask metrics promises FOLDER [COUNT]
                                claims of offloads and actions on COUNT (40) C and CUDA files below a folder, each held to what comes of it
 cargo xtask metrics clicks FOLDER [COUNT]
                                every action and lens at loops of COUNT (20) C files below a folder, clicked in a real VS Code
+cargo xtask metrics draw FOLDER [COUNT [SEED]]
+                               COUNT (200) findings of the programs below a folder, drawn by chance and written out for people to read
 cargo xtask metrics noise FILE…|FOLDER [COUNT]
                                findings, lenses, inlay hints and lines of hovers of files, or of COUNT (20) below a folder
 cargo xtask dist               release build and VS Code package, into target/dist/
@@ -74,6 +77,7 @@ fn run() -> Result<()> {
         ["metrics", "bounds", rest @ ..] => bounds::from_words(rest),
         ["metrics", "promises", rest @ ..] => promises::from_words(rest),
         ["metrics", "clicks", rest @ ..] => clicks::from_words(rest),
+        ["metrics", "draw", rest @ ..] => draw::from_words(rest),
         ["metrics", "noise", rest @ ..] => noise::from_words(rest),
         ["metrics", rest @ ..] => measure(rest),
         ["dist"] => dist::run(),

@@ -131,12 +131,8 @@ fn look(warpwright: &PathBuf, folder: &Path, file: &Path, seen: &mut Seen) -> Re
     let report = reported(warpwright, &file)?;
     let loops = report["loops"].as_array().cloned().unwrap_or_default();
     seen.loops = loops.len();
-    // each folder below the one given is a program of its own, unless that is one itself
     let below = folder.canonicalize()?;
-    let first = file.strip_prefix(&below).ok().and_then(|p| p.components().next());
-    let is_program = ["Makefile", "CMakeLists.txt", "README.md"].iter().any(|f| below.join(f).exists());
-    let first = first.map(|c| below.join(c)).filter(|p| p.is_dir() && !is_program);
-    let root = first.unwrap_or(below);
+    let root = programs_below(&below)?.into_iter().find(|p| file.starts_with(p)).unwrap_or(below);
     let root = format!("file://{}", root.display());
     let mut client = Client::start_as(warpwright, &capabilities(), Some(&root))?;
     let uri = client.open(&file, &text)?;
@@ -157,6 +153,17 @@ fn look(warpwright: &PathBuf, folder: &Path, file: &Path, seen: &mut Seen) -> Re
     actions_of(&mut open, &lines, &loops, seen, true)?;
     seen.claimed = open.made.values().filter(|m| m.is_ok()).count();
     open.client.stop()
+}
+
+/// Each folder below this one is a program, unless it is one itself.
+pub fn programs_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    if ["Makefile", "CMakeLists.txt", "README.md"].iter().any(|f| folder.join(f).exists()) {
+        return Ok(vec![folder.to_owned()]);
+    }
+    let entries = fs::read_dir(folder).with_context(|| format!("{} cannot be read", folder.display()))?;
+    let mut out: Vec<PathBuf> = entries.flatten().map(|e| e.path()).filter(|p| p.is_dir()).collect();
+    out.sort();
+    Ok(out)
 }
 
 /// Lines (from 0) of the loops that are tried, with the columns they begin at.
