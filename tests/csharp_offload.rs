@@ -185,7 +185,12 @@ fn loops_on_rectangles_compute_what_they_did() {
 
 #[test]
 fn loops_of_objects_narrow_numbers_and_exceptions_compute_what_they_did() {
-    same_as_written(&["effects.cs", "narrow.cs", "sums.cs", "throwing.cs"]);
+    same_as_written(&["accessors.cs", "effects.cs", "narrow.cs", "sums.cs", "throwing.cs"]);
+}
+
+#[test]
+fn loops_on_structures_compute_what_they_did() {
+    same_as_written(&["particles.cs"]);
 }
 
 /// What mcs cannot compile is written and read again.

@@ -42,12 +42,7 @@ static class Calls
         object of = null;
         if (!method.IsStatic)
         {
-            ConstructorInfo made = type.GetConstructors(BindingFlags.Instance | BindingFlags.Public
-                | BindingFlags.NonPublic)[0];
-            of = made.Invoke(Values(made.GetParameters(), Math.Min(size, 33), 0));
-            foreach (FieldInfo f in type.GetFields(BindingFlags.Instance | BindingFlags.NonPublic))
-                if (f.GetValue(of) is Array)
-                    Fill((Array)f.GetValue(of));
+            of = Made(type, Math.Min(size, 33));
         }
         object[] values = Values(method.GetParameters(), size, way);
         if (values == null)
@@ -64,6 +59,7 @@ static class Calls
         Tell(told, given, rounded);
         foreach (object value in values)
             Tell(told, value, rounded);
+        Tell(told, of, rounded);
         Console.WriteLine(told);
     }
 
@@ -90,6 +86,8 @@ static class Calls
                 values[k] = 0.1 + Next() % 1000 / 2048.0;
             else if (type.IsArray && type.GetElementType().IsArray)
                 values[k] = Rows(type, length);
+            else if (type.IsClass && !type.IsArray && type.Assembly == typeof(Calls).Assembly)
+                values[k] = Made(type, Math.Min(length, 33));
             else if (type.IsArray)
                 values[k] = Fresh(type, Math.Min(length, type.GetArrayRank() > 1 ? 12 : length));
             else
@@ -97,12 +95,27 @@ static class Calls
             if (values[k] is Array && !type.GetElementType().IsArray)
                 Fill((Array)values[k], way == 5);
             for (int j = 0; j < k && way == 1; j++)
-                if (parameters[j].ParameterType == type && type.IsArray)
+                if (parameters[j].ParameterType == type && type.IsClass)
                     values[k] = values[j];
-            if (way == 2 && type.IsArray && k == values.Length - 1)
+            if (way == 2 && type.IsClass && k == values.Length - 1)
                 values[k] = null;
         }
         return values;
+    }
+
+    static object Made(Type type, int size)
+    {
+        ConstructorInfo made = type.GetConstructors(BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic)[0];
+        object of = made.Invoke(Values(made.GetParameters(), size, 0));
+        foreach (FieldInfo f in Fields(type))
+            if (f.GetValue(of) is Array)
+                Fill((Array)f.GetValue(of));
+        return of;
+    }
+
+    static FieldInfo[] Fields(Type type)
+    {
+        return type.GetFields(BindingFlags.Instance | BindingFlags.NonPublic | BindingFlags.Public);
     }
 
     static Array Fresh(Type type, int length)
@@ -158,12 +171,32 @@ static class Calls
                 array.SetValue((x % 4096) / 64f + 0.25f, at);
             else if (of == typeof(double))
                 array.SetValue((x % 65536) / 1024.0 + 0.25, at);
+            else if (of.IsValueType && of.Assembly == typeof(Calls).Assembly)
+                array.SetValue(Some(of), at);
         }
+    }
+
+    // a structure with some numbers
+    static object Some(Type of)
+    {
+        object value = Activator.CreateInstance(of);
+        foreach (FieldInfo f in Fields(of))
+            if (f.FieldType.IsPrimitive)
+                f.SetValue(value, Convert.ChangeType(Next() % 100, f.FieldType));
+            else
+                f.SetValue(value, Some(f.FieldType));
+        return value;
     }
 
     static void Tell(StringBuilder told, object value, bool rounded)
     {
         var array = value as Array;
+        if (value != null && !value.GetType().IsEnum && array == null && value.GetType().Assembly == typeof(Calls).Assembly)
+        {
+            foreach (FieldInfo f in Fields(value.GetType()))
+                Tell(told, f.GetValue(value), rounded);
+            return;
+        }
         if (array == null)
         {
             told.Append(' ');

@@ -140,4 +140,10 @@ pub(crate) mod csharp {
     pub(crate) const MAX_CHAIN: usize = 1000;
     /// How often a text is read again for casts that are none: one in another is seen after it.
     pub(crate) const MAX_ROUNDS: usize = 8;
+    /// Members in members whose expressions stand for uses of them.
+    pub(crate) const MAX_INLINED: usize = 8;
+    /// Uses of such members in one member, those in others counted.
+    pub(crate) const MAX_IN_ALL: usize = 2000;
+    /// Operations that are said again where a parameter is used several times.
+    pub(crate) const MAX_USES: usize = 64;
 }

@@ -143,7 +143,7 @@ impl<'a> FunctionView<'a> {
         let text = match self.body().origin(term) {
             Origin::Source => Cow::Borrowed(written),
             // the name of a constant says more than its value
-            Origin::Macro if leaf && word => Cow::Borrowed(written),
+            Origin::Macro if leaf && word && !self.body().semantics.checked_bounds => Cow::Borrowed(written),
             _ => Cow::Owned(term_text(self.body(), term)),
         };
         one_line(&text)

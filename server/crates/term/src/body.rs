@@ -86,6 +86,23 @@ pub struct Said {
     pub lengths: Vec<ArrayLength>,
     /// Pointers that always point to something: spans, references, the object itself.
     pub never_null: Vec<SymbolId>,
+    /// Which variables hold what fields of objects hold: to read one is to look into its object.
+    pub held: Vec<Held>,
+}
+
+/// A variable that holds what a field of an object holds, for as long as the body runs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Held {
+    pub object: SymbolId,
+    pub value: SymbolId,
+}
+
+impl Said {
+    /// The object whose field a variable stands for, or whose field holds the array that the variable is the length of.
+    pub fn object_of(&self, s: SymbolId) -> Option<SymbolId> {
+        let of = self.lengths.iter().find(|l| l.length == s).map_or(s, |l| l.array);
+        self.held.iter().find(|h| h.value == of).map(|h| h.object)
+    }
 }
 
 /// How the variable is called that counts where a loop over the elements of an array stands: this, and the element's name.
@@ -411,6 +428,21 @@ impl BodyBuilder {
         self.spans.push(span);
         self.origins.push(origin);
         self.terms.push(Term { op, args: args.into(), ty })
+    }
+    /// Why a gap is one.
+    pub fn reason(&self, t: TermId) -> Option<&Arc<str>> {
+        match self.terms[t].op {
+            Op::Reject(id) => Some(&self.rejects[id].reason),
+            _ => None,
+        }
+    }
+    /// The number of terms so far.
+    pub fn count(&self) -> usize {
+        self.terms.len()
+    }
+    /// Says of all terms from a number on where they come from.
+    pub fn came_from(&mut self, first: usize, origin: Origin) {
+        self.origins.iter_mut().skip(first).for_each(|o| *o = origin);
     }
     /// Adds a gap with its reason: it may do anything.
     pub fn reject(&mut self, kind: RejectKind, reason: &str, span: Span, understood: Vec<TermId>) -> TermId {

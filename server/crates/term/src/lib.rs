@@ -34,7 +34,7 @@ pub mod notation;
 pub mod strength;
 
 pub use body::{
-    ArrayLength, Body, BodyBuilder, LoopParts, Origin, Reach, Reject, RejectId, RejectKind, Said, Term,
+    ArrayLength, Body, BodyBuilder, Held, LoopParts, Origin, Reach, Reject, RejectId, RejectKind, Said, Term,
     TermId, POSITION_OF,
 };
 pub use directives::{Clause, Combiner, Construct, Directive, Named, Sharing};

@@ -10,7 +10,7 @@ use base::Budget;
 use rustc_hash::FxHashMap;
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var};
-use crate::limits::algebra_bounds::{DEPTH, FUEL, FUEL_OF_VOID, LOOKED};
+use crate::limits::algebra_bounds::{CORNERS, DEPTH, FUEL, FUEL_OF_VOID, LOOKED};
 
 /// Whether `e >= 0` everywhere in the domain, as far as substituting bounds can tell. Without steps left: not.
 pub(crate) fn non_negative(e: &Poly, domain: &Domain, context: &[Constraint], budget: &Budget) -> bool {
@@ -86,9 +86,11 @@ impl Known {
             if self.is_void(&all, piece, budget) {
                 continue;
             }
-            let p = all.asked(budget, |fuel| all.reduce(e, is_param, DEPTH, fuel), FUEL)?;
-            if !out.contains(&p) {
-                out.push(p);
+            let found = all.asked(budget, |fuel| all.reduced(e, is_param, fuel), FUEL)?;
+            for p in found {
+                if !out.contains(&p) {
+                    out.push(p);
+                }
             }
         }
         Some(out)
@@ -158,6 +160,45 @@ impl<'c> All<'c> {
             }
         }
         false
+    }
+
+    /// Values in parameters, one of which the value is not less than.
+    fn reduced(&self, e: &Poly, is_param: &dyn Fn(Var) -> bool, fuel: &mut Fuel) -> Option<Vec<Poly>> {
+        let mut out = Vec::new();
+        let mut open = vec![(e.clone(), CORNERS)];
+        while let Some((e, left)) = open.pop() {
+            if let Some(p) = self.reduce(&e, is_param, DEPTH, fuel) {
+                // of several ends what holds anyway is no test
+                if left == CORNERS || !self.prove(&p, 2, fuel) {
+                    out.push(p);
+                }
+                continue;
+            }
+            // where the sign of what a counter is multiplied by is not known: the value is least at one of its ends
+            let ends = (left > 0).then(|| self.ends(&e, is_param))??;
+            open.extend(ends.map(|e| (e, left - 1)));
+        }
+        Some(out)
+    }
+
+    /// The value at both ends of a counter in which it is linear.
+    fn ends(&self, e: &Poly, is_param: &dyn Fn(Var) -> bool) -> Option<[Poly; 2]> {
+        e.vars().filter(|&v| !is_param(v)).find_map(|v| {
+            let once = e.terms().all(|(m, _)| m.iter().filter(|&&x| x == v).count() <= 1);
+            let end = |sign: i128| {
+                let mut bounds = self.0.iter().filter(|(_, c)| !c.equality).map(|(_, c)| &c.poly);
+                bounds.find_map(|c| {
+                    // `sign * v + rest >= 0`, where the rest has no `v`
+                    let fits = c.coefficient(v) == sign;
+                    let rest = c.sub(&Poly::var(v).scale(sign)?)?;
+                    let end = rest.scale(-sign)?;
+                    (fits && rest.vars().all(|x| x != v)).then_some(end)
+                })
+            };
+            let (first, last) = (end(1)?, end(-1)?);
+            let at = |end: &Poly| e.replaced(v, end);
+            Some([at(&first)?, at(&last)?]).filter(|_| once)
+        })
     }
 
     /// Something in parameters that the value is not less than. Counters are replaced by their bounds; parameters only where that

@@ -25,7 +25,7 @@ impl Builder<'_> {
         }
         let covered = self.oblige_bounds();
         let before = self.looked_at_before(around);
-        let mut nulls: Vec<TermId> = Vec::new();
+        let (mut nulls, mut objects): (Vec<TermId>, Vec<TermId>) = (Vec::new(), Vec::new());
         let body = self.body;
         for t in body.walk(self.root) {
             if !self.pay(1) {
@@ -48,6 +48,11 @@ impl Builder<'_> {
                     if read {
                         nulls.push(t);
                     }
+                    // and a field of its object
+                    let object = body.said.object_of(*s).filter(|o| !before.contains(o));
+                    if let Some(object) = object.filter(|_| !self.is_set_here(t)) {
+                        objects.extend(body.ids().find(|&x| body.as_symbol(x) == Some(object)));
+                    }
                 }
                 Op::Binary(BinOp::Div | BinOp::Rem) | Op::Compound(BinOp::Div | BinOp::Rem) => {
                     let (whole, divisor) = (body.types.as_int(body.ty(t)).is_some(), args[1]);
@@ -63,7 +68,7 @@ impl Builder<'_> {
                 self.throws(ConditionKind::NoOverflow(t));
             }
         }
-        for t in nulls {
+        for t in objects.into_iter().chain(nulls) {
             self.may_be_null(t, &before);
         }
     }

@@ -7,7 +7,7 @@ use crate::flow::counted_loop;
 use crate::flow::counted_loop::trips;
 use crate::nest::builder::{Builder, Loc};
 use crate::nest::pieces::{compare_pieces, exact_if_known, known_pieces, map_pieces, Pieces};
-use crate::nest::{ModelLoop, Need};
+use crate::nest::{ModelLoop, Need, Obligation};
 use crate::{Control, Obstacle, ObstacleKind, Param, Step};
 
 /// What an inner loop's moving variables are when it begins.
@@ -77,7 +77,14 @@ impl Builder<'_> {
         }
         self.visit_body(term, parts.body);
         if let Some(step) = parts.step {
+            let before = self.obligations.len();
             self.visit(step);
+            if self.bound_is_in_type(c) {
+                let own = |o: &Obligation| matches!(o.kind, Need::NoWrap(t) if t == step);
+                let mut rest = self.obligations.split_off(before);
+                rest.retain(|o| !own(o));
+                self.obligations.append(&mut rest);
+            }
         }
         if !parts.tests_first {
             self.header_moves(c, parts.condition);
@@ -282,6 +289,15 @@ impl Builder<'_> {
         (positive, limit, bound_at)
     }
 
+    /// Whether the index, which moves by one, ends at its bound, and that is a value of its type: it cannot wrap around.
+    fn bound_is_in_type(&self, c: &Control) -> bool {
+        let by_one =
+            matches!((c.relation, &c.step), (BinOp::Lt, Step::Const(1)) | (BinOp::Gt, Step::Const(-1)));
+        let kind = c.bound.and_then(|b| self.body.types.as_int(self.body.ty(b)));
+        let fits = |k: term::IntKind| c.index_type.min() <= k.min() && k.max() <= c.index_type.max();
+        by_one && c.is_plain() && kind.is_some_and(fits)
+    }
+
     /// Where the index ends, and what is compared, must be values of its type, else it wraps and the loop goes on.
     fn index_stays_in_type(
         &mut self,
@@ -344,6 +360,9 @@ impl Builder<'_> {
                     self.oblige(Need::Terminates(cond), p, before);
                 }
             }
+            return;
+        }
+        if self.bound_is_in_type(c) {
             return;
         }
         // The last value past the bound: `b - 1 + step` at most when counting up.

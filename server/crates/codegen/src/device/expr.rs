@@ -76,9 +76,21 @@ impl<'p> Exprs<'p> {
     pub(crate) fn name(&self, s: SymbolId) -> String {
         let known = match self.dialect {
             Dialect::Device | Dialect::Steps => self.kernel.names.get(&s).cloned(),
-            Dialect::Host | Dialect::CSharp => None,
+            Dialect::Host => None,
+            Dialect::CSharp => self.of_an_object(s),
         };
         known.unwrap_or_else(|| self.body().symbols[s].name.to_string())
+    }
+
+    /// A field of an object in C#, which is read whether there is one or not: where there is none, that is seen to.
+    fn of_an_object(&self, s: SymbolId) -> Option<String> {
+        let body = self.body();
+        body.said.held.iter().find(|h| h.value == s)?;
+        let (object, field) = body.symbols[s].name.split_once('.')?;
+        Some(match body.types.is_arithmetic(body.symbols[s].ty) {
+            true => format!("({object}?.{field} ?? 0)"),
+            false => format!("{object}?.{field}"),
+        })
     }
 
     fn call(&self, t: TermId) -> String {

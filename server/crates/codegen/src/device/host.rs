@@ -296,7 +296,9 @@ impl<'p> Host<'p> {
 
     /// `sizeof(double)`
     pub(crate) fn element_size(&self, b: &BufferPlan) -> Term {
-        match has_type(self.plan, b) {
+        // C# tells sizes of its own numbers alone
+        let is_named = !self.given.is_csharp() || self.plan.body.types.is_arithmetic(b.element);
+        match has_type(self.plan, b) && is_named {
             true => Term::head("SizeOfType", vec![Term::Name(self.cpp.type_name(b.element))]),
             false => Term::Int(b.element_size.into()),
         }

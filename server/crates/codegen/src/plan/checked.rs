@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{ConditionKind, Expr, Param, Region};
-use term::{BinOp, Body, IntKind, Op, Origin, SymbolId, TermId, TypeKind};
+use term::{BinOp, Body, IntKind, Op, Origin, SymbolId, TermId, TypeId, TypeKind};
 
 use super::build::Builder;
 use super::support::Support;
@@ -84,6 +84,19 @@ fn is_spoken(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '@' | '.'))
 }
 
+/// Whether it is a structure of numbers alone, which lies in memory as in C. (`char`, which is told apart from `ushort` by the compiler,
+/// does not lie there as it is.)
+pub(crate) fn is_plain_record(body: &Body, ty: TypeId) -> bool {
+    let TypeKind::Record(r) = body.types.kind(ty) else { return false };
+    let plain = |f: &term::Field| match body.types.kind(f.ty) {
+        TypeKind::Int(k) => !matches!(k, IntKind::Bool | IntKind::UShort),
+        TypeKind::Float(_) => true,
+        _ => is_plain_record(body, f.ty),
+    };
+    let record = body.types.record(*r);
+    record.fields.as_ref().is_some_and(|f| !f.is_empty() && f.iter().all(plain))
+}
+
 /// Whether it stands in an expression that does more than give a value.
 fn is_in_expression(body: &Body, parents: &[Option<TermId>], t: TermId) -> bool {
     let mut at = t;
@@ -114,8 +127,14 @@ impl<'a> Builder<'_, 'a> {
         self.body.semantics.checked_bounds
     }
 
+    /// The variable of an array that knows its lengths, or of an object whose fields others hold.
+    pub(super) fn looked_into(&self, t: TermId) -> Option<SymbolId> {
+        let object = self.body.as_symbol(t).filter(|s| self.body.said.held.iter().any(|h| h.object == *s));
+        self.array_of(t).or(object)
+    }
+
     /// The variable of an array that knows its lengths.
-    pub(super) fn array_of(&self, t: TermId) -> Option<SymbolId> {
+    fn array_of(&self, t: TermId) -> Option<SymbolId> {
         let s = self.body.as_symbol(t)?;
         self.body.said.lengths.iter().any(|l| l.array == s).then_some(s)
     }
@@ -287,7 +306,7 @@ impl<'a> Builder<'_, 'a> {
         let is_member = matches!(body.op(place), Op::Member { arrow: true, .. });
         let is_object =
             |s: SymbolId| body.said.never_null.contains(&s) && body.said.lengths.iter().all(|l| l.array != s);
-        is_member && body.origin(place) == Origin::Source && of.is_some_and(is_object)
+        is_member && body.origin(place) != Origin::Made && of.is_some_and(is_object)
     }
 
     /// Refuses what the host's side has no form for, and leaves out tests that mean nothing there.
@@ -333,7 +352,7 @@ impl<'a> Builder<'_, 'a> {
                 self.refuse(RefusalKind::Host(HostForm::Span(b.symbol)), target);
             } else if lengths != b.rank || !is_plain || !is_spoken(&body.symbols[b.symbol].name) {
                 self.refuse(RefusalKind::Host(HostForm::Reference), target);
-            } else if !number(b.element) {
+            } else if !number(b.element) && !is_plain_record(body, b.element) {
                 self.refuse(RefusalKind::Host(HostForm::Element(b.symbol)), target);
             }
         }

@@ -10,6 +10,9 @@ use super::names::{Entity, Var};
 use super::read::children;
 use super::types::{predefined, Ty};
 
+/// Why `a?.b` is not followed.
+pub(super) const CONDITIONAL: &str = "`?.` is not followed";
+
 impl<'a> Lower<'a> {
     pub(super) fn name(&mut self, node: Node<'a>) -> Value {
         let word = self.text(node);
@@ -17,11 +20,15 @@ impl<'a> Lower<'a> {
             Some(Entity::Var(var)) => self.variable_value(&var, node),
             Some(Entity::Constant(v, ty)) => self.number(v, ty, node),
             Some(Entity::Captured(ty)) => self.captured(word, &ty, node),
+            Some(Entity::Given(v)) => self.given_for(word, &v),
             Some(Entity::Unknown(reason)) => self.unknown(&reason, node),
             None => match self.field_named(word, node) {
                 Some(v) => v,
                 None => {
-                    let reason = format!("`{word}` is declared nowhere that was read");
+                    let reason = match self.is_field(word) {
+                        true => format!("what `{word}` does is not followed"),
+                        false => format!("`{word}` is declared nowhere that was read"),
+                    };
                     self.unknown(&reason, node)
                 }
             },
@@ -46,6 +53,9 @@ impl<'a> Lower<'a> {
         else {
             return self.unknown("a part of this expression is missing", node);
         };
+        if let Some(v) = self.indexed(base, list, node) {
+            return v;
+        }
         let base = self.expr(base);
         let arguments = children(list);
         let Some((element, rank)) = base.ty.elements().map(|(of, rank)| ((**of).clone(), rank)) else {
@@ -107,9 +117,9 @@ impl<'a> Lower<'a> {
             return self.unknown("a part of this expression is missing", node);
         };
         let name = self.text(name);
-        if base.kind() == "this" && !self.member.is_static {
-            let of = self.member.of.clone();
-            if let Some(v) = of.and_then(|of| self.field_of(&of, name, node)) {
+        if base.kind() == "this" && !self.is_static() {
+            let of = self.of();
+            if let Some(v) = of.and_then(|of| self.own_value(&of, name, node)) {
                 return v;
             }
             return self.unknown("what this member does is not followed", node);
@@ -150,13 +160,79 @@ impl<'a> Lower<'a> {
             (Ty::Array(_, rank), "Rank") => self.number(*rank as i128, Ty::INT, node),
             (Ty::Class(of) | Ty::Struct(of), _) => {
                 let (of, arrow) = (of.clone(), matches!(v.ty, Ty::Class(_)));
-                match self.field_through(&of, name, v.t, arrow, node) {
+                let field = self.field_through(&of, name, v.t, arrow, node);
+                match field.or_else(|| self.property_through(&of, name, &v, node)) {
                     Some(v) => v,
                     None => self.unknown("what this member does is not followed", node),
                 }
             }
             _ => self.unknown("what this member does is not followed", node),
         }
+    }
+
+    /// `a?.data`, and `a?.width ?? 0`, as an offload hands them over: a field of the object in a variable, or what stands for it where
+    /// there is none.
+    pub(super) fn field_if_any(&mut self, node: Node<'a>, otherwise: Option<Node<'a>>) -> Value {
+        let parts = children(node);
+        let (Some(&base), Some(&binding)) = (parts.first(), parts.last()) else {
+            return self.unknown(CONDITIONAL, node);
+        };
+        if !self.is_handed_over(node) {
+            return self.unknown(CONDITIONAL, node);
+        }
+        let object = match (base.kind(), self.quick_type(base)) {
+            ("identifier", Some(ty @ Ty::Class(_))) => ty,
+            _ => return self.unknown(CONDITIONAL, node),
+        };
+        let Ty::Class(of) = &object else { return self.unknown(CONDITIONAL, node) };
+        let name =
+            binding.child_by_field_name("name").filter(|_| binding.kind() == "member_binding_expression");
+        let Some(name) = name.map(|n| self.text(n)) else { return self.unknown(CONDITIONAL, node) };
+        let (tested, looked_into) = (self.expr(base), self.expr(base));
+        let Some(field) = self.field_through(of, name, looked_into.t, true, node) else {
+            return self.unknown(CONDITIONAL, node);
+        };
+        let other = match (&field.ty, otherwise) {
+            (Ty::Array(_, 1) | Ty::Class(_), None) => {
+                let null = self.number(0, Ty::INT, node);
+                self.value(null.t, Ty::Null)
+            }
+            (Ty::Int(_) | Ty::Float(_), Some(other)) => {
+                let other = self.expr(other);
+                // of another type the whole would be one of that
+                let small = match (self.constant(other.t), &field.ty) {
+                    (Some(c), &Ty::Int(k)) => k != IntKind::Bool && k.min() <= c && c <= k.max(),
+                    (Some(_), _) => true,
+                    (None, _) => false,
+                };
+                if other.ty != field.ty && !(small && other.ty == Ty::INT) {
+                    return self.unknown(CONDITIONAL, node);
+                }
+                other
+            }
+            _ => return self.unknown(CONDITIONAL, node),
+        };
+        let other = self.convert(other, &field.ty);
+        let null = self.number(0, Ty::INT, node);
+        let null = self.value(null.t, Ty::Null);
+        let null = self.convert(null, &object);
+        let is_there = self.plain(BinOp::Ne, tested.t, null.t, &Ty::BOOL, node);
+        let repr = self.repr(&field.ty);
+        let t = self.term(Op::Select, [is_there, field.t, other.t], repr, node);
+        self.value(t, field.ty)
+    }
+
+    /// Whether it stands in the call of a method that an offload wrote.
+    fn is_handed_over(&self, node: Node<'a>) -> bool {
+        let mut at = node.parent();
+        while let Some(n) = at.filter(|n| !n.kind().ends_with("_statement")) {
+            let function = n.child_by_field_name("function").filter(|_| n.kind() == "invocation_expression");
+            if function.is_some_and(|f| term::stands_for_a_loop(self.text(f))) {
+                return true;
+            }
+            at = n.parent();
+        }
+        false
     }
 
     /// `int.MaxValue`, `Math.PI`, `Config.Size`
@@ -171,7 +247,8 @@ impl<'a> Lower<'a> {
         }
         if let Some((known, _)) = self.outline.types.get_key_value(plain) {
             let known: Arc<str> = known.clone();
-            return Some(match self.static_field(&known, name, node) {
+            let of_type = self.static_field(&known, name, node);
+            return Some(match of_type.or_else(|| self.own_property(&known, name, node)) {
                 Some(v) => v,
                 None => self.unknown("what this member does is not followed", node),
             });

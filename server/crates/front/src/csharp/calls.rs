@@ -29,11 +29,9 @@ impl<'a> Lower<'a> {
         let arguments = children(list);
         // what is named or goes by reference is no plain value
         let plain = |a: &Node<'a>| a.child_by_field_name("name").is_none() && children(*a).len() == 1;
-        let by_ref =
-            |this: &Self, a: &Node<'a>| ["ref ", "out ", "in "].iter().any(|m| this.text(*a).starts_with(m));
         let values: Vec<Node<'a>> = arguments.iter().filter_map(|a| children(*a).last().copied()).collect();
-        let all_plain =
-            arguments.iter().all(|a| plain(a) && !by_ref(self, a)) && values.len() == arguments.len();
+        let all_plain = arguments.iter().all(|a| plain(a) && !super::names::by_reference(*a))
+            && values.len() == arguments.len();
         let inside = |kinds: &[&str]| {
             let mut found = false;
             walk(list, |n| {
@@ -149,10 +147,7 @@ impl<'a> Lower<'a> {
             walk(*n, |x| {
                 plain &= !matches!(
                     x.kind(),
-                    "invocation_expression"
-                        | "assignment_expression"
-                        | "postfix_unary_expression"
-                        | "element_access_expression"
+                    "invocation_expression" | "assignment_expression" | "postfix_unary_expression"
                 ) && !(x.kind() == "prefix_unary_expression"
                     && (self.text(x).starts_with("++") || self.text(x).starts_with("--")));
                 plain
@@ -221,42 +216,75 @@ impl<'a> Lower<'a> {
         Some(self.value(t, Ty::INT))
     }
 
-    /// The one static method of the document that a call means.
+    /// The one method of the document that a call means.
     fn own_method(&mut self, function: Node<'a>, values: &[Node<'a>], node: Node<'a>) -> Option<Value> {
-        let (of, name): (Arc<str>, &str) = match function.kind() {
-            "identifier" => (self.member.of.clone()?, self.text(function)),
+        let (of, name, object): (Arc<str>, &str, Option<Node<'a>>) = match function.kind() {
+            "identifier" => (self.of()?, self.text(function), None),
             "member_access_expression" => {
-                let base = function.child_by_field_name("expression").filter(|b| b.kind() == "identifier")?;
-                let of = self.text(base);
-                if self.lookup(of).is_some() || self.is_field(of) {
-                    return None;
+                let base = function.child_by_field_name("expression")?;
+                let name = function.child_by_field_name("name").map(|n| self.text(n))?;
+                match self.quick_type(base) {
+                    Some(Ty::Class(of) | Ty::Struct(of)) => {
+                        (of, name, Some(base).filter(|b| b.kind() != "this"))
+                    }
+                    Some(_) => return None,
+                    None if base.kind() != "identifier" => return None,
+                    None => {
+                        let of = self.text(base);
+                        if self.lookup(of).is_some() || self.is_field(of) {
+                            return None;
+                        }
+                        (of.into(), name, None)
+                    }
                 }
-                (of.into(), function.child_by_field_name("name").map(|n| self.text(n))?)
             }
             _ => return None,
         };
-        if self.lookup(name).is_some() && function.kind() == "identifier" {
+        if function.kind() == "identifier" && (self.lookup(name).is_some() || self.has_local_function(name)) {
             return None;
         }
+        let by_type = function.kind() != "identifier" && self.quick_type(function.child(0)?).is_none();
         let ty = self.outline.types.get(&of)?;
         let certain = !self.outline.uncertain.contains(&of)
             && !ty.is_partial
             && ty.parameters.is_empty()
             && ty.kind != "interface"
             && !ty.has_static_constructor;
-        let mut found = ty.methods.iter().filter(|m| *m.name == *name);
+        // of several the one with so many parameters, if all say how many they take
+        let named = ty.methods.iter().filter(|m| *m.name == *name);
+        let mut found = named.clone().filter(|m| m.parameters.len() == values.len());
         let method = found.next().filter(|_| found.next().is_none())?;
-        let fits = method.is_static
-            && !method.is_open
-            && !method.is_generic
-            && method.is_plain
-            && method.parameters.len() == values.len();
-        if !certain || !fits {
+        let is_one = named.clone().count() == 1;
+        let counted = is_one || named.clone().all(|m| m.is_plain && !m.is_generic) && !ty.has_bases;
+        let fits = !method.is_open && !method.is_generic && method.is_plain && counted;
+        if !certain || !fits || by_type && !method.is_static {
             return None;
         }
         let method = method.clone();
-        self.is_open = true;
-        self.resolved(&format!("{of}.{name}"), &method, values, node)
+        if method.is_static && is_one && object.is_none() {
+            self.is_open = true;
+            if let Some(v) = self.resolved(&format!("{of}.{name}"), &method, values, node) {
+                return Some(v);
+            }
+        }
+        self.inlined_call(&of, &method, object, values, node)
+    }
+
+    /// Whether a function of this name stands in the member, before or behind the call.
+    fn has_local_function(&self, name: &str) -> bool {
+        let mut found = false;
+        let mut around: Vec<Node<'a>> = self.member.bodies.clone();
+        // what a function in a function sees
+        around.extend(self.member.node.and_then(|n| n.parent()).filter(|_| !self.member.captured.is_empty()));
+        for body in around.into_iter().filter(|_| self.frames.is_empty()) {
+            walk(body, |n| {
+                let own = n.kind() == "local_function_statement"
+                    && n.child_by_field_name("name").is_some_and(|w| self.text(w) == name);
+                found |= own;
+                !found
+            });
+        }
+        found
     }
 
     fn resolved(
@@ -277,6 +305,10 @@ impl<'a> Lower<'a> {
         for (value, ty) in values.iter().zip(&types) {
             let v = self.expr(*value);
             let lengths = v.lengths.clone();
+            let as_span = matches!((&v.ty, ty), (Ty::Array(of, 1), Ty::Span(inner)) if of == inner);
+            if !(as_span || v.ty == Ty::Null || self.is_implicit(&v, ty)) && self.b.reason(v.t).is_none() {
+                return Some(self.unknown("which method this means is not followed", node));
+            }
             let v = self.convert(v, ty);
             params.push(self.repr(ty));
             args.push(v.t);

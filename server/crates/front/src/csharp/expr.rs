@@ -68,7 +68,7 @@ impl<'a> Lower<'a> {
                 let zero = self.number(0, Ty::INT, node);
                 self.value(zero.t, Ty::Null)
             }
-            "this" => match self.member.is_static {
+            "this" => match self.is_static() {
                 true => self.unknown("there is no `this` here", node),
                 false => self.this(node),
             },
@@ -99,6 +99,7 @@ impl<'a> Lower<'a> {
                 }
             }
             "object_creation_expression" => self.new_object(node),
+            "conditional_access_expression" => self.field_if_any(node, None),
             kind => self.unknown(why_not(kind), node),
         }
     }
@@ -148,7 +149,7 @@ impl<'a> Lower<'a> {
     }
 
     /// Whether `checked` is around a place, as a statement or as an expression.
-    fn is_checked_around(&self, node: Node<'a>) -> bool {
+    pub(super) fn is_checked_around(&self, node: Node<'a>) -> bool {
         let mut around = node.parent();
         while let Some(n) = around {
             if n.kind() == "checked_expression" && self.text(n).starts_with("checked") {
@@ -217,7 +218,6 @@ fn why_not(kind: &str) -> &'static str {
         "is_pattern_expression" | "is_expression" | "as_expression" | "switch_expression" => {
             "patterns are not followed"
         }
-        "conditional_access_expression" => "`?.` is not followed",
         "throw_expression" => "`throw` leaves the method",
         "tuple_expression" => "tuples are not followed",
         "with_expression" => "`with` copies an object, which is not followed",

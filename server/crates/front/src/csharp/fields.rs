@@ -14,8 +14,8 @@ use super::types::Ty;
 impl<'a> Lower<'a> {
     /// A field of the type around, or a static one of those around that.
     pub(super) fn field_named(&mut self, name: &str, node: Node<'a>) -> Option<Value> {
-        let of = self.member.of.clone()?;
-        if let Some(v) = self.field_of(&of, name, node) {
+        let of = self.of()?;
+        if let Some(v) = self.own_value(&of, name, node) {
             return Some(v);
         }
         // a nearer type that has the name, or may inherit it, means its own
@@ -43,11 +43,17 @@ impl<'a> Lower<'a> {
     }
 
     pub(super) fn is_field(&self, name: &str) -> bool {
-        let of = self.member.of.as_ref().and_then(|of| self.outline.types.get(of));
+        let of = self.of().and_then(|of| self.outline.types.get(&of));
         of.is_some_and(|t| t.fields.iter().any(|f| *f.name == *name) || t.others.iter().any(|o| **o == *name))
     }
 
-    fn find(&self, of: &str, name: &str) -> Option<Field> {
+    /// A field, or a property, of `this`, or a static one of its type.
+    pub(super) fn own_value(&mut self, of: &Arc<str>, name: &str, node: Node<'a>) -> Option<Value> {
+        let field = self.field_of(of, name, node);
+        field.or_else(|| self.own_property(of, name, node))
+    }
+
+    pub(super) fn find(&self, of: &str, name: &str) -> Option<Field> {
         let ty = self.outline.types.get(of)?;
         // two declarations of one name, or of one type
         let mut found = ty.fields.iter().filter(|f| *f.name == *name);
@@ -62,8 +68,12 @@ impl<'a> Lower<'a> {
         if field.is_static {
             return self.static_field(of, name, node);
         }
-        if self.member.is_static {
+        if self.is_static() {
             return None;
+        }
+        if let Some(object) = self.object() {
+            let arrow = matches!(object.ty, Ty::Class(_));
+            return self.field_through(of, name, object.t, arrow, node);
         }
         let is_struct = self.outline.types.get(of).is_some_and(|t| t.kind == "struct");
         let kept = field.is_readonly && !self.member.is_constructor && !is_struct;
@@ -121,6 +131,10 @@ impl<'a> Lower<'a> {
             // nothing that is written without its arguments names it
             return None;
         }
+        // nor what the text there may not name
+        if !own && (!field.is_shown || !self.frames.is_empty()) {
+            return None;
+        }
         let path = if own && !hidden { name.to_owned() } else { format!("{of}.{name}") };
         if self.keeps(&field, kept) {
             return Some(self.as_parameter(&path, &field, node));
@@ -144,7 +158,10 @@ impl<'a> Lower<'a> {
     }
 
     pub(super) fn this(&mut self, node: Node<'a>) -> Value {
-        let Some(of) = self.member.of.clone() else {
+        if let Some(object) = self.object() {
+            return object;
+        }
+        let Some(of) = self.of() else {
             return self.unknown("there is no `this` here", node);
         };
         let known = self.outline.types.get(&of).map_or("", |t| t.kind);
@@ -183,7 +200,49 @@ impl<'a> Lower<'a> {
         if arrow && (ty.has_bases || self.outline.derived_from.iter().any(|d| **d == **of)) {
             return None;
         }
+        if let Some(v) = self.held_by(of, base, arrow, &field, node) {
+            return Some(v);
+        }
         self.cell(base, arrow, &field, node)
+    }
+
+    /// A field of an object that a parameter always means: a parameter, too, if the program's text there may name it.
+    fn held_by(
+        &mut self,
+        of: &Arc<str>,
+        base: TermId,
+        arrow: bool,
+        field: &Field,
+        node: Node<'a>,
+    ) -> Option<Value> {
+        let Op::Sym(object) = self.b.get(base).op else { return None };
+        let symbol = &self.b.symbols[object];
+        let keeps_object = matches!(symbol.storage, Storage::Param(_))
+            && !symbol.address_taken
+            && !self.b.said.never_null.contains(&object)
+            && !symbol.name.starts_with('@')
+            && !self.assigned.contains(&*symbol.name);
+        let shown = field.is_shown || self.member.of.as_deref() == Some(&**of);
+        let plain = match self.type_of_text(&field.ty) {
+            // `char` is not told apart from `ushort`
+            Ty::Int(k) => !matches!(k, term::IntKind::Bool | term::IntKind::UShort),
+            Ty::Float(_) => true,
+            Ty::Array(of, 1) => of.is_number(),
+            _ => false,
+        };
+        let is_class = self.outline.types.get(of).is_some_and(|t| t.kind == "class");
+        let kept = field.is_readonly && !self.member.is_constructor;
+        if !(arrow && keeps_object && shown && plain && is_class && self.keeps(field, kept)) {
+            return None;
+        }
+        let path = format!("{}.{}", symbol.name, field.name);
+        let v = self.as_parameter(&path, field, node);
+        let value = self.promoted.get(&*path)?.symbol;
+        let held = term::Held { object, value };
+        if !self.b.said.held.contains(&held) {
+            self.b.said.held.push(held);
+        }
+        Some(v)
     }
 
     fn cell(&mut self, base: TermId, arrow: bool, field: &Field, node: Node<'a>) -> Option<Value> {

@@ -9,6 +9,7 @@ use term::{
 };
 use tree_sitter::Node;
 
+use super::inlined::Frame;
 use super::names::{assigned, declared, Entity, Var};
 use super::nested::Nested;
 use super::outline::Outline;
@@ -57,6 +58,8 @@ pub(super) struct Lower<'a> {
     pub outline: &'a Outline,
     pub member: &'a Member<'a>,
     pub marks: &'a FxHashMap<u32, Mark>,
+    /// The members whose expressions stand for uses of them, where they are lowered; the innermost last.
+    pub frames: Vec<Frame>,
     pub type_parameters: Vec<Arc<str>>,
     pub scopes: Vec<FxHashMap<Arc<str>, Entity>>,
     /// Types that the document declares, as records of the body.
@@ -80,6 +83,8 @@ pub(super) struct Lower<'a> {
     pub depth: u32,
     /// Hidden variables, numbered.
     pub hidden: usize,
+    /// Members whose expressions stood for uses of them.
+    pub inlined: usize,
     /// Whether `checked` is around.
     pub checked: bool,
     /// The place of what has no text of its own.
@@ -105,6 +110,18 @@ pub(super) fn lower<'a>(
     Ok(Lowered { body, inner })
 }
 
+/// Whether `checked { … }` is around a function in a function.
+fn is_under_checked(member: &Member<'_>, text: &str) -> bool {
+    let mut at = member.node.and_then(|n| n.parent());
+    while let Some(n) = at {
+        if n.kind() == "checked_statement" {
+            return text.get(n.byte_range()).is_some_and(|t| t.starts_with("checked"));
+        }
+        at = n.parent();
+    }
+    false
+}
+
 /// What came of a member.
 pub(super) struct Lowered<'a> {
     pub body: Body,
@@ -124,6 +141,7 @@ fn once<'a>(
         outline,
         member,
         marks,
+        frames: Vec::new(),
         type_parameters: Vec::new(),
         scopes: vec![member.captured.iter().cloned().collect(), FxHashMap::default()],
         records: FxHashMap::default(),
@@ -138,7 +156,8 @@ fn once<'a>(
         returns: Ty::Void,
         depth: 0,
         hidden: 0,
-        checked: false,
+        inlined: 0,
+        checked: is_under_checked(member, text),
         here: Span::new(0, 0),
         inner: Vec::new(),
         unlisted: Vec::new(),
@@ -375,6 +394,9 @@ impl<'a> Lower<'a> {
     /// A node's place, relative to the member. What stands outside of it (the parameters of an indexer, before its
     /// accessor or, in a text with faults, behind it) is at its nearest end.
     pub(super) fn span(&self, node: Node<'_>) -> Span {
+        if let Some(frame) = self.frames.first() {
+            return frame.at;
+        }
         let (from, len) = (self.member.span.start as usize, self.member.span.len());
         let within = |at: usize| at.saturating_sub(from).min(len);
         Span::new(within(node.start_byte()), within(node.end_byte()))

@@ -29,6 +29,8 @@ pub(super) enum Entity {
     Constant(i128, Ty),
     /// A variable of the function around.
     Captured(Ty),
+    /// A value that is given for a parameter, to be said again at each use.
+    Given(super::member::Value),
     /// Nothing that could be relied on, with the reason.
     Unknown(Arc<str>),
 }
@@ -134,7 +136,7 @@ pub(super) fn assigned_in<'t>(bodies: &[Node<'_>], text: &'t str) -> FxHashSet<&
                 {
                     targets(children(node).first().copied(), text, &mut out);
                 }
-                "argument" if ["ref", "out", "in"].iter().any(|m| word(node).starts_with(m)) => {
+                "argument" if by_reference(node) => {
                     targets(children(node).last().copied(), text, &mut out);
                 }
                 "ref_expression" => targets(children(node).first().copied(), text, &mut out),
@@ -145,6 +147,13 @@ pub(super) fn assigned_in<'t>(bodies: &[Node<'_>], text: &'t str) -> FxHashSet<&
         });
     }
     out
+}
+
+/// Whether an argument goes by reference: `ref x`, `y: out x`.
+pub(super) fn by_reference(argument: Node<'_>) -> bool {
+    let mut cursor = argument.walk();
+    let found = argument.children(&mut cursor).any(|c| matches!(c.kind(), "ref" | "out" | "in"));
+    found
 }
 
 fn targets<'t>(node: Option<Node<'_>>, text: &'t str, out: &mut FxHashSet<&'t str>) {

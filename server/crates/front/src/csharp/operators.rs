@@ -17,6 +17,13 @@ impl<'a> Lower<'a> {
     /// `a + b - c …`: the left spine is walked, not recursed into.
     pub(super) fn binary_chain(&mut self, node: Node<'a>) -> Value {
         let left_of = |n: Node<'a>| n.child_by_field_name("left");
+        if node.child_by_field_name("operator").is_some_and(|o| self.text(o) == "??") {
+            let sides = left_of(node).zip(node.child_by_field_name("right"));
+            return match sides.filter(|(left, _)| left.kind() == "conditional_access_expression") {
+                Some((left, right)) => self.field_if_any(left, Some(right)),
+                None => self.unknown("this operator is not followed", node),
+            };
+        }
         let mut spine = vec![node];
         let mut at = node;
         while let Some(left) = left_of(at).filter(|l| l.kind() == "binary_expression") {
@@ -52,14 +59,11 @@ impl<'a> Lower<'a> {
     fn odd_operator(&mut self, parts: Vec<TermId>, node: Node<'_>) -> Value {
         self.is_open = true;
         let span = self.span(node);
+        // of a part that is not followed itself, that is the reason
+        let reason = parts.iter().find_map(|&p| self.b.reason(p)).cloned();
+        let reason = reason.unwrap_or_else(|| "operators on values of these types are not followed".into());
         let parts: Vec<TermId> = parts.into_iter().map(|p| self.as_read(p)).collect();
-        let t = self.b.reject_that(
-            term::RejectKind::Unsupported,
-            "operators on values of these types are not followed",
-            span,
-            term::Reach::Named,
-            parts,
-        );
+        let t = self.b.reject_that(term::RejectKind::Unsupported, &reason, span, term::Reach::Named, parts);
         let ty = self.opaque("?");
         let mut term = self.b.get(t).clone();
         term.ty = ty;
@@ -87,7 +91,7 @@ impl<'a> Lower<'a> {
             && (is_address(&a) && (b.ty == Ty::Null || b.ty == a.ty) || is_address(&b) && a.ty == Ty::Null)
         {
             let ty = if is_address(&a) { a.ty.clone() } else { b.ty.clone() };
-            let plain = self.has_plain_equality(&ty) || a.ty == Ty::Null || b.ty == Ty::Null;
+            let plain = self.has_plain_equality(&ty);
             if plain {
                 let (a, b) = (self.convert(a, &ty), self.convert(b, &ty));
                 let t = self.plain(op, a.t, b.t, &Ty::BOOL, node);
@@ -123,7 +127,7 @@ impl<'a> Lower<'a> {
     fn has_plain_equality(&self, ty: &Ty) -> bool {
         match ty {
             Ty::Array(..) => true,
-            // a class may have an operator of its own
+            Ty::Class(of) => self.outline.types.get(of).is_some_and(|t| !t.has_equality),
             _ => false,
         }
     }
@@ -214,6 +218,10 @@ impl<'a> Lower<'a> {
     }
 
     fn step(&mut self, node: Node<'a>, inner: Node<'a>, operator: &str, prefix: bool) -> Value {
+        let op = if operator == "--" { BinOp::Sub } else { BinOp::Add };
+        if let Some(v) = self.set_property(inner, Some(op), None, node) {
+            return v;
+        }
         let place = self.place(inner);
         if !place.ty.is_number() {
             return self.unknown("a step of a value of this type is not followed", node);
@@ -240,6 +248,12 @@ impl<'a> Lower<'a> {
             return self.unknown("a part of this expression is missing", node);
         };
         let operator = node.child_by_field_name("operator").map_or("", |o| self.text(o));
+        let compound = operator.strip_suffix('=').and_then(binary_op);
+        if operator == "=" || compound.is_some() {
+            if let Some(v) = self.set_property(left, compound, Some(right), node) {
+                return v;
+            }
+        }
         let place = self.place(left);
         let known = matches!(place.ty, Ty::Int(_) | Ty::Float(_) | Ty::Class(_) | Ty::Struct(_))
             || matches!(place.ty, Ty::Array(_, 1)) && !matches!(self.b.get(place.t).op, Op::Sym(_));
@@ -253,7 +267,7 @@ impl<'a> Lower<'a> {
             let t = self.term(Op::Assign, [place.t, v.t], repr, node);
             return self.value(t, place.ty);
         }
-        let Some(op) = operator.strip_suffix('=').and_then(binary_op).filter(|_| place.ty.is_number()) else {
+        let Some(op) = compound.filter(|_| place.ty.is_number()) else {
             return self.compound_truth(node, left, right, operator);
         };
         let v = self.expr(right);

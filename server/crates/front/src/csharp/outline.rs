@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use tree_sitter::Node;
 
+use super::one_expression::{self, Inline, Property};
 use super::read::{child, children, walk};
 
 /// All types of a document, by simple name.
@@ -36,10 +37,18 @@ pub(crate) struct Type {
     pub is_partial: bool,
     pub has_bases: bool,
     pub has_static_constructor: bool,
+    /// Whether attributes are said of it: they may say where its fields lie.
+    pub has_attributes: bool,
+    /// Whether it has fields alone that lie one behind the other, as they stand there.
+    pub is_laid_out: bool,
+    /// Whether `==` may be code.
+    pub has_equality: bool,
     /// Around it, innermost last.
     pub outer: Option<Arc<str>>,
     pub fields: Vec<Field>,
     pub methods: Vec<Method>,
+    /// Properties with code, and indexers.
+    pub properties: Vec<Property>,
     /// Names of what is neither: properties with code, events, indexers, nested types.
     pub others: Vec<Arc<str>>,
     /// Type parameters.
@@ -56,6 +65,10 @@ pub(crate) struct Field {
     pub is_const: bool,
     pub is_readonly: bool,
     pub is_volatile: bool,
+    /// Whether other types of the program may name it.
+    pub is_shown: bool,
+    /// Of a property: the compiler chooses where it lies.
+    pub is_property: bool,
     /// The text of what it is set to.
     pub value: Option<Arc<str>>,
 }
@@ -71,7 +84,10 @@ pub(crate) struct Method {
     pub returns: Arc<str>,
     /// Types of parameters by their text, and whether one is more than a plain value.
     pub parameters: Vec<Arc<str>>,
+    pub names: Vec<Arc<str>>,
     pub is_plain: bool,
+    /// All that it does, if that is one expression.
+    pub inline: Option<Inline>,
 }
 
 /// Types of `System` that members are understood by.
@@ -121,7 +137,7 @@ pub(crate) fn has_modifier(node: Node<'_>, text: &str, word: &str) -> bool {
     found
 }
 
-fn word(node: Option<Node<'_>>, text: &str) -> Arc<str> {
+pub(super) fn word(node: Option<Node<'_>>, text: &str) -> Arc<str> {
     node.and_then(|n| text.get(n.byte_range())).unwrap_or("").into()
 }
 
@@ -158,12 +174,18 @@ pub(crate) fn outline(root: Node<'_>, text: &str) -> Outline {
         }
         // in another namespace it is the library's that is meant
         let two_meanings = OF_SYSTEM.contains(&&*name) && (!one_space || ty.outer.is_some());
-        if ty.is_partial || ty.kind.is_empty() || two_meanings || out.types.contains_key(&name) {
+        // fields that lie in one another
+        let overlaid = ty.has_attributes && node_text(node, text).contains("FieldOffset");
+        if overlaid || ty.is_partial || ty.kind.is_empty() || two_meanings || out.types.contains_key(&name) {
             out.uncertain.push(name.clone());
         }
         out.types.insert(name, ty);
     }
     out
+}
+
+fn node_text<'t>(node: Node<'_>, text: &'t str) -> &'t str {
+    text.get(node.byte_range()).unwrap_or("")
 }
 
 /// The namespaces around a node, innermost first.
@@ -194,6 +216,7 @@ fn read_type(node: Node<'_>, text: &str) -> Type {
         },
         is_partial: has_modifier(node, text, "partial") || node.has_error(),
         has_bases: child(node, "base_list").is_some(),
+        has_attributes: child(node, "attribute_list").is_some(),
         outer: type_around(node, text),
         ..Type::default()
     };
@@ -205,11 +228,44 @@ fn read_type(node: Node<'_>, text: &str) -> Type {
     if let Some(list) = child(node, "parameter_list") {
         ty.others.extend(children(list).into_iter().map(|p| word(p.child_by_field_name("name"), text)));
     }
+    ty.is_laid_out = !ty.has_attributes && child(node, "parameter_list").is_none();
     let Some(body) = node.child_by_field_name("body") else { return ty };
     for member in children(body) {
+        ty.is_laid_out &= lays_nothing(member, text);
+        // members that are there only for some
+        ty.is_partial |= member.kind().starts_with("preproc_");
+        ty.has_equality |= member.kind() == "operator_declaration" && node_text(member, text).contains("==");
         read_member(&mut ty, member, text);
     }
+    ty.has_equality |= ty.is_partial || ty.has_bases || ty.kind == "record";
     ty
+}
+
+/// Whether a member is a plain field, or brings no field with it.
+fn lays_nothing(member: Node<'_>, text: &str) -> bool {
+    match member.kind() {
+        "field_declaration" => {
+            !has_modifier(member, text, "fixed") && child(member, "attribute_list").is_none()
+        }
+        "property_declaration" => {
+            let says_field =
+                node_text(member, text).split(|c: char| !c.is_alphanumeric()).any(|w| w == "field");
+            !automatic(member, text) && !says_field || has_modifier(member, text, "static")
+        }
+        kind => {
+            let known = [
+                "method",
+                "constructor",
+                "operator",
+                "conversion_operator",
+                "indexer",
+                "struct",
+                "class",
+                "enum",
+            ];
+            kind.strip_suffix("_declaration").is_some_and(|k| known.contains(&k))
+        }
+    }
 }
 
 fn read_member(ty: &mut Type, member: Node<'_>, text: &str) {
@@ -229,10 +285,15 @@ fn read_member(ty: &mut Type, member: Node<'_>, text: &str) {
                     is_const: has("const"),
                     is_readonly: has("readonly"),
                     is_volatile: has("volatile") || has("fixed"),
+                    is_shown: has("public") || has("internal"),
+                    is_property: false,
                     value: value.map(|v| word(Some(v), text)),
                 });
             }
         }
+        // of an interface alone: no name of the type means it
+        _ if child(member, "explicit_interface_specifier").is_some()
+            && member.kind() != "method_declaration" => {}
         "property_declaration" => {
             let field = automatic(member, text).then(|| Field {
                 name: name(),
@@ -242,17 +303,32 @@ fn read_member(ty: &mut Type, member: Node<'_>, text: &str) {
                 // one that only a constructor sets
                 is_readonly: !sets(member, text),
                 is_volatile: false,
+                is_shown: (has("public") || has("internal")) && !hides_an_accessor(member),
+                is_property: true,
                 value: None,
             });
             match field.filter(|_| !has("virtual") && !has("override") && !has("abstract")) {
                 Some(field) => ty.fields.push(field),
-                None => ty.others.push(name()),
+                None => {
+                    ty.others.push(name());
+                    ty.properties.push(one_expression::property(member, text));
+                }
             }
+        }
+        "indexer_declaration" => {
+            ty.others.push(name());
+            ty.properties.push(one_expression::property(member, text));
         }
         "method_declaration" => ty.methods.push(method(member, text)),
         "constructor_declaration" => ty.has_static_constructor |= has("static"),
         _ => ty.others.push(name()),
     }
+}
+
+/// Whether one accessor is less open than the property: `{ private get; set; }`.
+fn hides_an_accessor(property: Node<'_>) -> bool {
+    let accessors = property.child_by_field_name("accessors").map(children).unwrap_or_default();
+    accessors.iter().any(|a| child(*a, "modifier").is_some())
 }
 
 /// Whether a property has no code of its own: `{ get; set; }`.
@@ -283,14 +359,25 @@ fn method(node: Node<'_>, text: &str) -> Method {
     // a `params` array is no node of its own
     let whole = list.and_then(|l| text.get(l.byte_range())).unwrap_or("");
     let lists = whole.split(|c: char| !c.is_alphanumeric()).any(|w| w == "params");
+    // `[Conditional]` takes calls away
+    let attributes = children(node).into_iter().filter(|c| c.kind() == "attribute_list").flat_map(children);
+    let known = |a: Node<'_>| {
+        let name = word(a.child_by_field_name("name"), text);
+        let name = name.rsplit('.').next().unwrap_or("").trim_end_matches("Attribute").to_owned();
+        ["MethodImpl", "Pure", "Obsolete", "DebuggerStepThrough", "SuppressMessage", "Test"].contains(&&*name)
+    };
+    let is_plain_call = attributes.into_iter().all(known);
     Method {
         name: word(node.child_by_field_name("name"), text),
         is_static: has("static"),
-        is_open: ["virtual", "override", "abstract", "partial", "extern", "async"].iter().any(|m| has(m))
+        is_open: !is_plain_call
+            || ["virtual", "override", "abstract", "partial", "extern", "async"].iter().any(|m| has(m))
             || child(node, "explicit_interface_specifier").is_some(),
         is_generic: node.child_by_field_name("type_parameters").is_some(),
         returns: word(node.child_by_field_name("returns"), text),
         parameters: parameters.iter().map(|p| word(p.child_by_field_name("type"), text)).collect(),
+        names: parameters.iter().map(|p| word(p.child_by_field_name("name"), text)).collect(),
         is_plain: parameters.iter().all(is_plain) && !lists,
+        inline: node.child_by_field_name("body").and_then(|b| one_expression::inline(b, text)),
     }
 }

@@ -37,7 +37,8 @@ impl Lower<'_> {
                 Some(Entity::Captured(ty)) => *ty == Ty::INT,
                 Some(Entity::Var(var)) => var.ty == Ty::INT,
                 Some(Entity::Constant(_, ty)) => *ty == Ty::INT,
-                _ => false,
+                Some(_) => false,
+                None => self.quick_type(node) == Some(Ty::INT),
             },
             "member_access_expression" => {
                 let array = node.child_by_field_name("expression").and_then(|e| self.lookup(self.text(e)));

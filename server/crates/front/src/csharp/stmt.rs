@@ -194,9 +194,10 @@ impl<'a> Lower<'a> {
             Ty::Int(term::IntKind::Bool) => v,
             _ => {
                 let span = self.span(node);
+                let reason = self.b.reason(v.t).cloned();
                 let t = self.b.reject_that(
                     term::RejectKind::Unsupported,
-                    "whether this holds is not followed",
+                    reason.as_deref().unwrap_or("whether this holds is not followed"),
                     span,
                     term::Reach::Named,
                     vec![v.t],

@@ -216,6 +216,11 @@ impl Lower<'_> {
             }
             fields.push(term::Field::new(f.name.clone(), of));
         }
+        if known.kind == "struct" && !known.is_laid_out {
+            // as one with a truth value, which does not lie in memory as in C
+            let of = self.b.types.int(IntKind::Bool);
+            fields.push(term::Field::new("…", of));
+        }
         self.b.types.complete_record(id, fields, Default::default());
         ty
     }

@@ -180,7 +180,8 @@ fn host_form(view: &FunctionView, form: &HostForm, text: &str, line: u32) -> Str
             format!("`{}` (line {line}) is a `Span`, and only arrays are handed to the GPU so far", view.symbol(*s))
         }
         HostForm::Element(s) => format!(
-            "`{}` (line {line}) is of a type that is not handed to the GPU so far: only numbers and arrays of numbers are",
+            "`{}` (line {line}) is of a type that is not handed to the GPU so far: only numbers are, and arrays of numbers or of \
+             structures whose fields are numbers (no `bool`, `char`, automatic property or attribute)",
             view.symbol(*s)
         ),
         HostForm::Reference => format!(
@@ -265,7 +266,7 @@ fn next_step(step: NextStep) -> &'static str {
         NextStep::StateSize => {
             "Give the array's size in its declaration, or use bounds that are fixed before the loop."
         }
-        NextStep::InlineCall => "Write what the function computes into the loop, or use a math function.",
+        NextStep::InlineCall => "Write what the function computes into the loop.",
         NextStep::UseSubscripts => "Use subscripts instead of a stored or moving pointer.",
         NextStep::UseConstantLength => "Give the local array a constant length.",
         NextStep::UseLocalCopy => "Copy the value to a local variable before the loop.",

@@ -28,7 +28,13 @@ impl Source for Shown<'_> {
     type Node = TermId;
     type Error = NoText;
     fn op(&self, t: TermId) -> Op {
-        self.body.op(t).clone()
+        match self.body.op(t) {
+            // where every access is looked at there are references, and no pointers
+            Op::Member { field, .. } if self.body.semantics.checked_bounds => {
+                Op::Member { field: field.clone(), arrow: false }
+            }
+            op => op.clone(),
+        }
     }
     fn len(&self, t: TermId) -> usize {
         self.body.args(t).len()

@@ -66,20 +66,19 @@ impl Cx<'_, '_, '_> {
         self.load_place_of(t)
     }
 
-    /// Asking an array for its length looks into it.
+    /// Asking an array for its length looks into it, and asking for a field into its object.
     fn length_is_asked(&mut self, t: TermId, s: SymbolId) -> R<()> {
         let body = self.body;
-        if !body.semantics.checked_bounds || body.origin(t) != Origin::Source {
+        if !body.semantics.checked_bounds || body.origin(t) == Origin::Made {
             return Ok(());
         }
-        let Some(array) = body.said.lengths.iter().find(|l| l.length == s).map(|l| l.array) else {
-            return Ok(());
-        };
-        if body.said.never_null.contains(&array) {
-            return Ok(());
+        let array = body.said.lengths.iter().find(|l| l.length == s).map(|l| l.array);
+        for looked_into in body.said.object_of(s).into_iter().chain(array) {
+            if !body.said.never_null.contains(&looked_into) {
+                let v = self.variable(looked_into)?;
+                self.raise_where_zero(v.reg, Raised::Null);
+            }
         }
-        let v = self.variable(array)?;
-        self.raise_where_zero(v.reg, Raised::Null);
         Ok(())
     }
 

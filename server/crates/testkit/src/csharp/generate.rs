@@ -82,7 +82,7 @@ pub fn generate(seed: u64, size: usize) -> Method {
         maker.a_loop(size);
     }
     maker.line("return s;");
-    let helper = "    static int H(int x) { return x * 3 - 1; }\n    static double K(double x, int k) { return x > k ? x - k : x * 0.5; }\n    static int Q(int[] v, int k) { return v[k] + 1; }\n";
+    let helper = "    static int H(int x) { return x * 3 - 1; }\n    static double K(double x, int k) { return x > k ? x - k : x * 0.5; }\n    static int Q(int[] v, int k) { return v[k] + 1; }\n    static int W(int x) { return x * x - 2; }\n    static int W(int x, int y) { return x < y ? y - x : x / (y | 1); }\n    static int W(int[] v, int k, int e) { return v[k] * e; }\n    static void W(int[] v, int k, int e, int z) { v[k] = e + z; }\n    static int P { get { return 7; } }\n";
     Method {
         seed,
         params: maker.params,
@@ -90,6 +90,11 @@ pub fn generate(seed: u64, size: usize) -> Method {
         helpers: if helpers { helper.into() } else { String::new() },
         body: maker.out,
     }
+}
+
+/// Whether a member is used that is read in the place of its use.
+fn is_inlined(text: &str) -> bool {
+    text.contains("W(") || text.split(|c: char| !c.is_alphanumeric()).any(|w| w == "P")
 }
 
 impl Maker {
@@ -259,6 +264,10 @@ impl Maker {
                 }
             }
             19 => self.swap(),
+            20 if self.helpers && self.rng.chance(60) => {
+                let (k, e, z) = (self.index_as_int(), self.leaf(), self.leaf());
+                self.line(&format!("W(a, {k}, {e}, {z});"));
+            }
             20 => {
                 let (t, e) = (self.fresh("t"), self.int(1));
                 self.line(&format!("int[] {t} = new int[4];"));
@@ -315,7 +324,7 @@ impl Maker {
             return self.line(&format!("{place} {op} {e};"));
         }
         let e = self.of_type(p.of, 2);
-        let e = match self.rng.chance(6) && !p.of.is_float() {
+        let e = match self.rng.chance(6) && !p.of.is_float() && !is_inlined(&e) {
             true if narrow => format!("checked(({})({e}))", p.of.name()),
             true => format!("checked({e} + {})", self.leaf()),
             false => e,
@@ -456,10 +465,21 @@ impl Maker {
             ),
             15 => format!("Math.Abs({})", self.int(d)),
             16 => format!("unchecked({} * {})", self.int(d), self.constant()),
-            17 if self.rng.chance(20) => format!("checked({} + {})", self.int(d), self.int(d)),
-            18 if self.helpers => match self.rng.chance(70) {
-                true => format!("H({})", self.int(d)),
-                false => format!("Q(a, {})", self.index_as_int()),
+            17 if self.rng.chance(20) => {
+                let (x, y) = (self.int(d), self.int(d));
+                // under `checked` no member is read in the place of its use
+                match is_inlined(&x) || is_inlined(&y) {
+                    true => format!("({x} + {y})"),
+                    false => format!("checked({x} + {y})"),
+                }
+            }
+            18 if self.helpers => match self.rng.below(10) {
+                0..=3 => format!("H({})", self.int(d)),
+                4 => format!("Q(a, {})", self.index_as_int()),
+                5 => format!("W({})", self.leaf()),
+                6 | 7 => format!("W({}, {})", self.index_as_int(), self.rng.pick(&["n", "m", "3", "s - n"])),
+                8 => format!("W(a, {}, {})", self.index_as_int(), self.leaf()),
+                _ => "P".into(),
             },
             19 => format!(
                 "(int)({})({})",

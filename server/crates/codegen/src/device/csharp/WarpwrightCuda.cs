@@ -183,7 +183,8 @@ internal static class WarpwrightCuda
 
     private static int ElementSize(Array array)
     {
-        return Buffer.ByteLength(Array.CreateInstance(array.GetType().GetElementType(), 1));
+        Type of = array.GetType().GetElementType();
+        return of.IsPrimitive ? Buffer.ByteLength(Array.CreateInstance(of, 1)) : Marshal.SizeOf(of);
     }
 
     private static UIntPtr Size(long bytes)

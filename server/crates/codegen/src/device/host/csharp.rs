@@ -63,8 +63,8 @@ impl Givens<'_> {
     pub(super) fn managed_type(&self, b: &BufferPlan) -> String {
         let types = &self.plan.body.types;
         let element = match types.kind(b.element) {
-            // of `char` or of `ushort`
-            TypeKind::Int(IntKind::UShort) => return "Array".to_owned(),
+            // of `char` or of `ushort`; of a structure that may be seen where it is declared alone
+            TypeKind::Int(IntKind::UShort) | TypeKind::Record(_) => return "Array".to_owned(),
             TypeKind::Int(k) => int_name(*k, Dialect::CSharp).to_owned(),
             _ => self.c.type_name(b.element),
         };
@@ -104,6 +104,13 @@ impl Host<'_> {
         }
         for t in &self.plan.tests {
             let TestKind::NotNull(s) = t.kind else { continue };
+            if self.plan.body.said.held.iter().any(|h| h.object == s) {
+                let name = self.plan.body.symbols[s].name.to_string();
+                let key = Key::Text("object".to_owned(), name.clone());
+                let object = self.given.add(key, &name_part(&name), ["object", "object"], name, false);
+                out.push(test(Term::binary(BinOp::Ne, Term::Name(object), Term::name("null")), ""));
+                continue;
+            }
             let Some(l) = self.plan.body.said.lengths.iter().find(|l| l.array == s) else { continue };
             let array = match self.plan.buffers.iter().find(|b| b.symbol == s) {
                 Some(b) => Some(Term::Name(self.given.array(b))),
