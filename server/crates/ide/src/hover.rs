@@ -296,7 +296,7 @@ fn by_a_thread(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
             && match &c.kind {
                 analysis::ConditionKind::Reassociate(..) => false,
                 // a device has no mode
-                analysis::ConditionKind::RoundsToNearest => false,
+                analysis::ConditionKind::RoundsToNearest | analysis::ConditionKind::KeepsSmall => false,
                 // what is only read may be read from anywhere
                 analysis::ConditionKind::InRow { access, .. } => {
                     words::is_written_in(view.body(), l.term, *access)

@@ -1,4 +1,4 @@
-//! Which local `static` scalars hold nothing from one call of their function to the next: every read of them has a write before it,
+//! Which local `static` scalars, and structures of numbers, hold nothing from one call of their function to the next: every read of them has a write before it,
 //! on each way from the function's beginning, and no call stands between the two that could run the function once more. Such a
 //! variable is what a local one would be; programs translated from Fortran have all their counters so.
 //!
@@ -9,8 +9,11 @@ use rustc_hash::FxHashSet;
 use crate::limits::kept::{MAX_DEPTH, MAX_STEPS};
 use crate::{intrinsic, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
-/// Variables surely written; `None` where control does not come.
-type Written = Option<FxHashSet<SymbolId>>;
+/// A variable, and 0 for the whole of it or the number of a member from 1 on.
+type Part = (SymbolId, u32);
+
+/// What is surely written; `None` where control does not come.
+type Written = Option<FxHashSet<Part>>;
 
 fn join(a: &mut Written, b: Written) {
     match (a.as_mut(), b) {
@@ -34,7 +37,7 @@ struct Walk<'a> {
 }
 
 impl Body {
-    /// Notes of the local `static` scalars whether a call may read what an earlier one wrote. `stays_out`: whether a call is known to
+    /// Notes of the local `static` variables whether a call may read what an earlier one wrote. `stays_out`: whether a call is known to
     /// run this function not once more, besides those that only compute.
     pub fn note_kept(&mut self, stays_out: &dyn Fn(&Body, TermId) -> bool) {
         for s in self.holding_nothing(stays_out) {
@@ -42,15 +45,25 @@ impl Body {
         }
     }
 
-    /// The local `static` scalars that hold nothing from call to call and are not noted so; in no order.
+    /// The local `static` variables that hold nothing from call to call and are not noted so; in no order.
     pub fn holding_nothing(&self, stays_out: &dyn Fn(&Body, TermId) -> bool) -> Vec<SymbolId> {
         if self.said.shares_statics {
             return Vec::new();
         }
         let is_plain = |s: &crate::Symbol| {
             let quals = self.types.quals(s.ty);
-            let scalar =
-                self.types.is_arithmetic(s.ty) || matches!(self.types.kind(s.ty), TypeKind::Pointer { .. });
+            let scalar = match self.types.kind(s.ty) {
+                TypeKind::Pointer { .. } => true,
+                TypeKind::Record(r) => {
+                    let record = self.types.record(*r);
+                    let plain = |f: &crate::Field| {
+                        let quals = self.types.quals(f.ty);
+                        self.types.is_arithmetic(f.ty) && !quals.is_volatile && !quals.is_atomic
+                    };
+                    !record.is_union && record.fields.as_ref().is_some_and(|f| f.iter().all(plain))
+                }
+                _ => self.types.is_arithmetic(s.ty),
+            };
             s.storage == Storage::StaticLocal { kept: true }
                 && scalar
                 && !s.address_taken
@@ -94,6 +107,30 @@ impl Walk<'_> {
         };
         self.depth -= 1;
         done
+    }
+
+    /// The variable, or its member, that a term is.
+    fn part(&self, t: TermId) -> Option<Part> {
+        let body = self.body;
+        let Op::Member { field, arrow: false } = body.op(t) else { return Some((body.as_symbol(t)?, 0)) };
+        let s = body.args(t).first().and_then(|&of| body.as_symbol(of))?;
+        let number = self.members(s)?.iter().position(|f| f.name == *field)?;
+        Some((s, number as u32 + 1))
+    }
+
+    fn members(&self, s: SymbolId) -> Option<&[crate::Field]> {
+        match self.body.types.kind(self.body.symbols[s].ty) {
+            TypeKind::Record(r) => self.body.types.record(*r).fields.as_deref(),
+            _ => None,
+        }
+    }
+
+    fn is_written(&self, written: &FxHashSet<Part>, (s, part): Part) -> bool {
+        let all = || {
+            let members = self.members(s).filter(|m| part == 0 && !m.is_empty());
+            members.is_some_and(|m| (1..=m.len() as u32).all(|k| written.contains(&(s, k))))
+        };
+        written.contains(&(s, 0)) || written.contains(&(s, part)) || all()
     }
 
     fn all(&mut self, terms: &[TermId], mut written: Written) -> Written {
@@ -148,20 +185,23 @@ impl Walk<'_> {
             (Op::SizeOf, _) => written,
             (Op::Assign, &[place, value]) => {
                 let mut after = self.run(value, written);
-                match (body.as_symbol(place), &mut after) {
-                    (Some(s), Some(after)) => {
-                        after.insert(s);
+                match (self.part(place), &mut after) {
+                    (Some(part), Some(after)) => {
+                        after.insert(part);
                     }
                     _ => after = self.run(place, after),
                 }
                 after
             }
-            (Op::Sym(s), _) => {
-                if written.as_ref().is_some_and(|w| !w.contains(s)) {
-                    self.left.remove(s);
+            (Op::Sym(_) | Op::Member { .. }, _) => match self.part(t) {
+                Some(part) => {
+                    if written.as_ref().is_some_and(|w| !self.is_written(w, part)) {
+                        self.left.remove(&part.0);
+                    }
+                    written
                 }
-                written
-            }
+                None => self.all(args, written),
+            },
             (Op::Call, &[f, ..]) => {
                 let mut after = self.all(args, written);
                 let known = body

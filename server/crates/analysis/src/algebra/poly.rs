@@ -243,7 +243,12 @@ pub(crate) struct Constraint {
 }
 
 impl Constraint {
+    /// As tight as whole numbers let it be: `2 n - 1 >= 0` says that `2 n - 2 >= 0`.
     pub(crate) fn non_negative(poly: Poly) -> Constraint {
+        let factors = poly.terms().filter(|(m, _)| !m.is_empty()).map(|(_, c)| c.abs());
+        let common = factors.fold(0, base::gcd);
+        let over = if common > 1 { poly.constant_part().rem_euclid(common) } else { 0 };
+        let poly = if over > 0 { poly.add_constant(-over).unwrap_or(poly) } else { poly };
         Constraint { poly, equality: false }
     }
     pub(crate) fn zero(poly: Poly) -> Constraint {

@@ -220,6 +220,7 @@ fn condition_kind(e: &Expanded, k: &mut ConditionKind) {
         | ConditionKind::Size { .. }
         | ConditionKind::Pure(_)
         | ConditionKind::RoundsToNearest
+        | ConditionKind::KeepsSmall
         | ConditionKind::Reassociate(..) => {}
     }
 }

@@ -97,7 +97,25 @@ pub(crate) fn rounding(body: &Body, program: &Program, concern: Concern, t: Term
     if concern.rounds != Rounds::Elsewhere {
         return None;
     }
-    body.walk(t).any(|x| rounds(body, program, x)).then_some(ConditionKind::RoundsToNearest)
+    let mut looks = body.walk(t).filter(|&x| rounds(body, program, x)).peekable();
+    looks.peek()?;
+    let is_rounded = looks.any(|x| !only_looks(body, x));
+    Some(if is_rounded { ConditionKind::RoundsToNearest } else { ConditionKind::KeepsSmall })
+}
+
+/// Whether a term of numbers that may be rounded only looks at them: it compares, or chooses.
+fn only_looks(body: &Body, t: TermId) -> bool {
+    match body.op(t) {
+        Op::Binary(op) => op.is_comparison() || op.is_logical(),
+        Op::Unary(op) => *op == UnOp::Not,
+        Op::If | Op::Select => true,
+        Op::Call => body.callee(t).is_some_and(|f| {
+            let name = &*body.symbols[f].name;
+            let chooses = ["fabs", "fmax", "fmin", "copysign"];
+            body.library.contains(&f) && chooses.contains(&name.trim_end_matches(['f', 'l']))
+        }),
+        op => op.is_loop(),
+    }
 }
 
 /// Whether the term makes a number that may be rounded, or looks at one that may be taken for zero: copies, signs and conversions

@@ -109,6 +109,8 @@ pub enum ConditionKind {
     /// Floating numbers are rounded to nearest, and small ones are not taken for zero, as on a device (IEEE 754-2019, 4.3.1): another
     /// function of the program changes that.
     RoundsToNearest,
+    /// The second of these alone: nothing is rounded, and numbers are compared.
+    KeepsSmall,
 }
 
 impl LoopFacts {

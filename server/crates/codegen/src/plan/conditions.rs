@@ -139,7 +139,7 @@ impl<'a> Builder<'_, 'a> {
             if self.is_managed() {
                 match &c.kind {
                     ConditionKind::NotNull(t) => {
-                        match self.array_of(*t) {
+                        match self.looked_into(*t) {
                             Some(array) => tests.add(TestKind::NotNull(array), Some(c.kind.clone())),
                             None => self.refuse(RefusalKind::Host(HostForm::Reference), *t),
                         }
@@ -153,7 +153,7 @@ impl<'a> Builder<'_, 'a> {
             match (&c.kind, &c.check, c.met_by) {
                 (ConditionKind::NoAlias(..) | ConditionKind::Reassociate(..), _, _) => {}
                 (_, Some(Pred::True), _) => {}
-                (ConditionKind::RoundsToNearest, _, _) => {
+                (ConditionKind::RoundsToNearest | ConditionKind::KeepsSmall, _, _) => {
                     tests.add(TestKind::RoundsToNearest, Some(c.kind.clone()))
                 }
                 // what can be tested of it is, see `promises`

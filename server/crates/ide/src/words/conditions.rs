@@ -102,6 +102,10 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
         ConditionKind::NotNull(_) | ConditionKind::NonZero(_) | ConditionKind::NoOverflow(_) => {
             not_thrown(view, kind)
         }
+        ConditionKind::KeepsSmall => {
+            let sentence = "small numbers are not taken for zero (a function of this program sets whether)";
+            ("keeps-small", String::new(), sentence.to_owned())
+        }
         ConditionKind::RoundsToNearest => {
             let sentence =
                 "numbers are rounded to nearest and small ones kept (a function of this program sets how)";
@@ -123,6 +127,17 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
 /// What a number must be that keeps its value in another type: `n` is not negative.
 fn converted(view: &FunctionView, term: TermId) -> Option<String> {
     let body = view.body();
+    if matches!(body.op(term), Op::Sym(_) | Op::Index | Op::Member { .. } | Op::Deref) {
+        // nothing is computed: the operation around is one of another type
+        let (text, from) = (view.text(term), body.types.as_int(body.ty(term))?);
+        let around = body.ids().find(|&p| body.args(p).contains(&term));
+        let to = around.and_then(|p| body.types.as_int(body.ty(p)));
+        let is_unsigned = to.is_some_and(|to| from.signed() && !to.signed() && to.bits() >= from.bits());
+        return Some(match is_unsigned {
+            true => format!("`{text}` is not negative"),
+            false => format!("`{text}` keeps its value where it is converted"),
+        });
+    }
     let (Op::Cast, &[of]) = (body.op(term), body.args(term)) else { return None };
     let (from, to) = (body.types.as_int(body.ty(of))?, body.types.as_int(body.ty(term))?);
     let text = view.text(of);
@@ -136,7 +151,7 @@ fn converted(view: &FunctionView, term: TermId) -> Option<String> {
 pub(super) fn is_for_copies(view: &FunctionView, id: LoopId, kind: &ConditionKind) -> bool {
     let (body, of) = (view.body(), view.of(id).term);
     match kind {
-        ConditionKind::RoundsToNearest => true,
+        ConditionKind::RoundsToNearest | ConditionKind::KeepsSmall => true,
         ConditionKind::InRow { access, .. } => {
             callee(view, *access).is_none() && !is_written_in(body, of, *access)
         }
@@ -300,6 +315,11 @@ fn in_row(
     let sentence = match same {
         // of a row of nothing all elements are one
         false if columns == Columns::First => format!("`{stride}` is positive"),
+        // the step stands nowhere in the text: that of `p += n`, or of `i + i * n`
+        true if columns == Columns::First && called.is_some() => {
+            format!("what `{access}` touches moves by a positive step")
+        }
+        true if columns == Columns::First => format!("`{access}` moves by a positive step"),
         same if columns == Columns::Anywhere => {
             let row = if same { "that step".to_owned() } else { format!("`{stride}`") };
             let of = if same { "a step".to_owned() } else { row.clone() };

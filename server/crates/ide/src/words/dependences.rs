@@ -273,6 +273,12 @@ fn has_parallel_around(view: &FunctionView, id: LoopId) -> bool {
     view.is_in_parallel(id) || !crate::lints::parallel_inside(&view.facts, id).is_empty()
 }
 
+/// The least number of iterations between two that depend on each other, where all of them are that far apart or further.
+fn nearest(all: &[Dependence]) -> Option<i128> {
+    let apart = |d: &Dependence| d.distance.first().copied().flatten().map(i128::abs);
+    all.iter().map(apart).collect::<Option<Vec<_>>>()?.into_iter().min()
+}
+
 /// What would remove one of a loop's dependences: a sentence.
 pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> String {
     let all = &view.of(id).dependences;
@@ -301,8 +307,8 @@ pub(crate) fn removal(view: &FunctionView, id: LoopId, first: &Dependence) -> St
             "If `{name}` only accumulates, write it as `{name} = {name} + …` (or `*`, min, max) and use it for nothing else \
              in the loop: it is then a reduction. Else compute it from the loop's index."
         ),
-        (Some(d), false) => match d.distance.first() {
-            Some(Some(distance)) if *distance > 1 => format!(
+        (Some(d), false) => match nearest(all) {
+            Some(distance) if distance > 1 => format!(
                 "This is a recurrence; only {distance} neighboring iterations are independent at a time{}.",
                 if has_parallel_around(view, id) { ": offload another loop of the nest" } else { "" }
             ),

@@ -477,7 +477,7 @@ fn not_replayed(why: NotReplayed, text: &str, line: u32, is_call: bool) -> Obsta
             "",
         ),
         NotReplayed::NotMet => (
-            format!("{found} `{text}` (line {line}), but in the runs that were followed they did not"),
+            format!("{found} `{text}` (line {line}), but none of the runs that were followed shows it"),
             "",
         ),
         NotReplayed::Value => (

@@ -210,7 +210,7 @@ impl<'a> Case<'a> {
                     _,
                 ) if self.body.semantics.checked_bounds => Some(true),
                 // the interpreter has no other mode
-                (ConditionKind::RoundsToNearest, _) => Some(true),
+                (ConditionKind::RoundsToNearest | ConditionKind::KeepsSmall, _) => Some(true),
                 (_, Some(p)) => pred::holds(self.body, p, values),
                 (_, None) => None,
             };

@@ -92,7 +92,7 @@ impl Effects<'_> {
     /// Likewise, until the end of a loop.
     pub(crate) fn stays_home_until(&self, during: Option<TermId>, s: SymbolId) -> bool {
         let end = || self.end_of(during, s);
-        matches!(self.body.symbols[s].storage, Storage::Local | Storage::Param(_))
+        self.body.symbols[s].storage.is_of_call()
             && !self.in_gaps.contains(&s)
             && self.known.abroad.get_or_init(|| self.made_pointers()).get(&s).is_none_or(|&m| m > end())
     }

@@ -273,6 +273,7 @@ impl Host<'_> {
                 _ => format!("{} has the sign the comparison needs", q(*t)),
             },
             ConditionKind::Terminates(_) => "the loop ends".to_string(),
+            ConditionKind::KeepsSmall => "small numbers are not taken for zero, as on the device".to_string(),
             ConditionKind::RoundsToNearest => {
                 "numbers are rounded to nearest and small ones kept, as on the device".to_string()
             }
