@@ -214,19 +214,17 @@ fn a_rounding_mode_set_elsewhere_is_asked_for() {
         void up(void) { fesetround(FE_UPWARD); }";
     let own = "void g(int n, double *restrict a) { for (int i = 0; i < n; i++) a[i] = a[i] / 3; }
         void h(int n, int *restrict a) { for (int i = 0; i < n; i++) a[i] = a[i] / 3; }";
-    let asked = |text: &str, files: &[(&str, &str)]| {
+    let asked_for = |kind: ConditionKind, text: &str, files: &[(&str, &str)]| {
         let unit = unit(text);
         let program = Program::among(&Program::default(), parts(&unit), &others(files));
         let rounds = |f: &analysis::Facts| {
-            f.loops
-                .iter()
-                .map(|l| l.conditions.iter().any(|c| c.kind == ConditionKind::RoundsToNearest))
-                .collect()
+            f.loops.iter().map(|l| l.conditions.iter().any(|c| c.kind == kind)).collect()
         };
         let of =
             |i: &front::Item| rounds(&analyze(&i.body, &program, analysis::SAVE, &Budget::new(u64::MAX)));
         unit.items.iter().flat_map(|i| -> Vec<bool> { of(i) }).collect::<Vec<bool>>()
     };
+    let asked = |text: &str, files: &[(&str, &str)]| asked_for(ConditionKind::RoundsToNearest, text, files);
     assert_eq!(verdicts(own, &[("b.c", sets)]), "independent; independent");
     assert_eq!(asked(own, &[]), [false, false]);
     assert_eq!(asked(own, &[("b.c", sets)]), [true, false]);
@@ -239,7 +237,10 @@ fn a_rounding_mode_set_elsewhere_is_asked_for() {
             for (int i = 0; i < n; i++) a[i] = (float)b[i];
             for (int i = 0; i < n; i++) if (b[i] > 0) a[i] = 0;
         }";
-    assert_eq!(asked(copies, &[("b.c", sets)]), [false, false, true, true, true, true]);
+    assert_eq!(asked(copies, &[("b.c", sets)]), [false, false, false, true, true, false]);
+    // what is compared may be taken for zero
+    let small = asked_for(ConditionKind::KeepsSmall, copies, &[("b.c", sets)]);
+    assert_eq!(small, [false, false, false, false, false, true]);
     // traps on another system, whose header is not here; and on this one
     let elsewhere = "void on(void) { fpsetmask(1); }";
     assert_eq!(verdicts(own, &[("b.c", elsewhere)]), "independent; independent");

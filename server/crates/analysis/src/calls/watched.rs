@@ -133,6 +133,8 @@ fn rounds(body: &Body, program: &Program, t: TermId) -> bool {
         (Op::Unary(UnOp::Neg | UnOp::Plus), &[of]) if kind(of) == kind(t) => false,
         (Op::Cast, &[of]) if kind(of) == kind(t) || keeps(of) => false,
         (Op::Assign, &[_, value]) | (Op::Declare(_), &[value]) if keeps(value) => false,
+        // a choice copies one of two
+        (Op::Select, &[c, a, b]) if !is_float(c) && kind(a) == kind(t) && kind(b) == kind(t) => false,
         (op, _) if op.is_loop() => body.loop_parts(t).and_then(|p| p.condition).is_some_and(is_float),
         _ => uses_floats(body, program, t),
     }

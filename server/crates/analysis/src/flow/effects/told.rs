@@ -83,6 +83,11 @@ impl Effects<'_> {
         self.known.order.get_or_init(order).get(&t).copied()
     }
 
+    /// What each term is a part of.
+    pub(crate) fn parents(&self) -> &[Option<TermId>] {
+        self.parents.get_or_init(|| self.body.parents())
+    }
+
     /// Whether nothing but its own name reaches the local variable, once a call that it is given to is over: every pointer
     /// made of it or of a part of it (an array's name becomes one, C11 6.3.2.1p3) is used at once and not kept.
     pub(crate) fn stays_home(&self, s: SymbolId) -> bool {
