@@ -190,7 +190,7 @@ fn loops_of_objects_narrow_numbers_and_exceptions_compute_what_they_did() {
 
 #[test]
 fn loops_on_structures_compute_what_they_did() {
-    same_as_written(&["particles.cs"]);
+    same_as_written(&["particles.cs", "which_member.cs"]);
 }
 
 /// What mcs cannot compile is written and read again.

@@ -25,7 +25,7 @@ static class Calls
         int[] sizes = Array.IndexOf(words, "small") >= 0 ? Small : Sizes;
         foreach (Type type in typeof(Calls).Assembly.GetTypes())
         {
-            if (type.Name == "Calls" || type.FullName.StartsWith("Warpwright") || type.Name.Contains("<") || type.IsValueType)
+            if (type.Name == "Calls" || type.FullName.StartsWith("Warpwright") || type.Name.Contains("<") || type.IsValueType || type.IsInterface)
                 continue;
             foreach (int size in sizes)
                 for (int way = 0; way < 6; way++)
@@ -76,6 +76,8 @@ static class Calls
                 values[k] = way == 4 ? size + 3 : way == 5 ? (int)(Next() % 40) - 5 : size;
             else if (type == typeof(uint))
                 values[k] = (uint)size;
+            else if (type == typeof(bool))
+                values[k] = way % 2 == 0;
             else if (type == typeof(long))
                 values[k] = (long)size * (way == 5 ? -1 : 1);
             else if (type == typeof(byte) || type == typeof(sbyte) || type == typeof(short) || type == typeof(ushort))

@@ -285,6 +285,11 @@ fn less(e: &Expr, by: i128) -> Expr {
 pub(crate) fn parameter_text(host: &Exprs<'_>, t: TermId) -> String {
     let text = term_text(host, t);
     match host.plan.body.types.as_int(host.plan.body.ty(t)) {
+        // in C# a truth value is no number
+        Some(IntKind::Bool) if host.dialect == Dialect::CSharp => format!("({text} ? 1 : 0)"),
+        Some(IntKind::Bool) if host.dialect == Dialect::Steps && host.plan.body.as_symbol(t).is_none() => {
+            format!("({text} ? 1 : 0)")
+        }
         Some(_) => text,
         None => format!("({text} != 0)"),
     }

@@ -81,8 +81,14 @@ pub(crate) fn length_of(body: &Body, s: SymbolId) -> Option<(SymbolId, u32)> {
 
 /// Whether the text can name a variable so.
 fn is_spoken(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '@' | '.'))
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'))
 }
+
+/// Words of C++ that C# has no other use for, so that fields may be called so.
+const OF_CPP_ALONE: [&str; 16] = [
+    "alignas", "asm", "auto", "delete", "export", "friend", "inline", "mutable", "nullptr", "register",
+    "restrict", "signed", "template", "typename", "union", "unsigned",
+];
 
 /// Whether it is a structure of numbers alone, which lies in memory as in C. (`char`, which is told apart from `ushort` by the compiler,
 /// does not lie there as it is.)
@@ -94,7 +100,8 @@ pub(crate) fn is_plain_record(body: &Body, ty: TypeId) -> bool {
         _ => is_plain_record(body, f.ty),
     };
     let record = body.types.record(*r);
-    record.fields.as_ref().is_some_and(|f| !f.is_empty() && f.iter().all(plain))
+    let speakable = |f: &term::Field| is_spoken(&f.name) && !OF_CPP_ALONE.contains(&&*f.name);
+    record.fields.as_ref().is_some_and(|f| !f.is_empty() && f.iter().all(|f| plain(f) && speakable(f)))
 }
 
 /// Whether it stands in an expression that does more than give a value.

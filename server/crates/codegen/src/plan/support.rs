@@ -582,9 +582,11 @@ impl<'a> Support<'a> {
     }
 }
 
-/// Whether all of the text under `root` is written there and not in a macro's definition.
+/// Whether all of the text under `root` is written there and not in a macro's definition, and may be said anywhere: fields of objects
+/// that may not be there are not.
 pub(crate) fn is_written_out(body: &Body, root: TermId) -> bool {
-    body.walk(root).all(|t| body.origin(t) == Origin::Source)
+    let held = |t| body.as_symbol(t).is_some_and(|s| body.said.held.iter().any(|h| h.value == s));
+    body.walk(root).all(|t| body.origin(t) == Origin::Source && !held(t))
 }
 
 /// Depth of the deepest term that some printer may print: the loop, and what the host reads before it.

@@ -20,7 +20,10 @@ impl<'a> Lower<'a> {
             Some(Entity::Var(var)) => self.variable_value(&var, node),
             Some(Entity::Constant(v, ty)) => self.number(v, ty, node),
             Some(Entity::Captured(ty)) => self.captured(word, &ty, node),
-            Some(Entity::Given(v)) => self.given_for(word, &v),
+            Some(Entity::Given(v)) => {
+                let v = self.given_for(word, &v);
+                self.known_number(v, node)
+            }
             Some(Entity::Unknown(reason)) => self.unknown(&reason, node),
             None => match self.field_named(word, node) {
                 Some(v) => v,
@@ -157,7 +160,10 @@ impl<'a> Lower<'a> {
                     None => self.unknown("this length is not followed", node),
                 }
             }
-            (Ty::Array(_, rank), "Rank") => self.number(*rank as i128, Ty::INT, node),
+            (Ty::Array(_, rank), "Rank") => {
+                let rank = self.number(*rank as i128, Ty::INT, node);
+                self.known_number(rank, node)
+            }
             (Ty::Class(of) | Ty::Struct(of), _) => {
                 let (of, arrow) = (of.clone(), matches!(v.ty, Ty::Class(_)));
                 let field = self.field_through(&of, name, v.t, arrow, node);

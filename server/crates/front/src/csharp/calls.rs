@@ -197,7 +197,8 @@ impl<'a> Lower<'a> {
         let k = self.constant(k.t).and_then(|k| usize::try_from(k).ok()).filter(|k| *k < rank);
         let Some(k) = k else { return Some(self.unknown("this dimension is not followed", node)) };
         if name == "GetLowerBound" {
-            return Some(self.number(0, Ty::INT, node));
+            let first = self.number(0, Ty::INT, node);
+            return Some(self.known_number(first, node));
         }
         let t = match v.lengths.get(k) {
             Some(&length) => {

@@ -124,6 +124,16 @@ impl<'a> Lower<'a> {
         self.value(t, ty)
     }
 
+    /// A number that is known, and is no constant to C#: not converted as one (C# 10.2.11).
+    pub(super) fn known_number(&mut self, v: Value, node: Node<'_>) -> Value {
+        if self.constant(v.t).is_none() {
+            return v;
+        }
+        let ty = self.b.get(v.t).ty;
+        let t = self.term(Op::Cast, [v.t], ty, node);
+        Value { t, ..v }
+    }
+
     pub(super) fn real(&mut self, v: f64, kind: FloatKind, node: Node<'_>) -> Value {
         let ty = self.b.types.float(kind);
         let t = self.term(Op::Float(F64::new(v)), [], ty, node);

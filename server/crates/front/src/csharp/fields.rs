@@ -122,8 +122,12 @@ impl<'a> Lower<'a> {
         let settled = field.is_const || field.is_readonly && !first_use_runs_code;
         if let (Some((v, _)), Some(k), true) = (literal, ty.as_int(), settled) {
             if k.wrap(v) == v {
-                return Some(self.number(v, ty, node));
+                let number = self.number(v, ty, node);
+                return Some(if field.is_const { number } else { self.known_number(number, node) });
             }
+        }
+        if let (Some(value), Some(_), true) = (&field.constant, ty.as_int(), field.is_const) {
+            return Some(self.constant_field(of, value, &ty, node));
         }
         let hidden = self.hides(name);
         let is_generic = self.outline.types.get(of).is_some_and(|t| !t.parameters.is_empty());

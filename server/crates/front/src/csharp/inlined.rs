@@ -44,6 +44,9 @@ enum Of {
 /// Why a member is not followed that is not surely the one that is meant.
 const WHICH: &str = "which member this means is not followed";
 
+/// Why a constant is not followed.
+const CONSTANT: &str = "the value of this constant is not followed";
+
 /// What stands for a parameter.
 type Given = (Arc<str>, Value);
 
@@ -196,14 +199,14 @@ impl<'a> Lower<'a> {
     pub(super) fn is_implicit(&self, v: &Value, to: &Ty) -> bool {
         match (&v.ty, to) {
             (Ty::Unknown(_) | Ty::Null | Ty::Void, _) | (_, Ty::Unknown(_) | Ty::Void) => false,
+            // a `char` and a `ushort` are not told apart here, and neither becomes the other
+            (_, &Ty::Int(IntKind::UShort)) => false,
             (from, to) if from == to => true,
             (&Ty::Int(from), &Ty::Int(to)) => {
                 let number = from != IntKind::Bool && to != IntKind::Bool;
                 let holds = to.min() <= from.min() && from.max() <= to.max();
-                // no number becomes a `char`, which is not told apart from `ushort` here
-                let letter = to == IntKind::UShort;
                 let small = self.constant(v.t).is_some_and(|c| to.min() <= c && c <= to.max());
-                number && !letter && (holds || small && from == IntKind::Int)
+                number && (holds || small && from == IntKind::Int)
             }
             (Ty::Int(from), Ty::Float(_)) => *from != IntKind::Bool,
             (Ty::Float(from), Ty::Float(to)) => from < to,
@@ -468,14 +471,36 @@ impl<'a> Lower<'a> {
         }
         match ty {
             Ty::Void => Value { ty: Ty::Void, ..v },
-            ty if v.ty == *ty => v,
-            ty if self.is_implicit(&v, ty) => {
+            ty if v.ty == *ty || self.is_implicit(&v, ty) => {
                 let v = self.convert(v, ty);
+                let v = self.known_number(v, node);
                 self.b.came_from(before, Origin::Macro);
                 v
             }
             _ if self.b.reason(v.t).is_some() => v,
             _ => self.unknown("this conversion is not followed", node),
+        }
+    }
+
+    /// The value of a constant of a type, whose text stands there.
+    pub(super) fn constant_field(&mut self, of: &Arc<str>, value: &Inline, ty: &Ty, node: Node<'a>) -> Value {
+        let again = self.frames.iter().any(|f| f.text == value.at) || self.frames.len() >= MAX_INLINED;
+        let expression = self.expression_at(value.at).filter(|_| !again);
+        let Some(expression) = expression else {
+            return self.unknown(CONSTANT, node);
+        };
+        let (at, uses) = (self.span(node), Vec::new());
+        let frame =
+            Frame { of: of.clone(), is_static: true, this: None, text: value.at, at, asks: false, uses };
+        let scopes = std::mem::replace(&mut self.scopes, vec![Default::default()]);
+        self.frames.push(frame);
+        let v = self.expr(expression);
+        self.frames.pop();
+        self.scopes = scopes;
+        let fits = self.is_implicit(&v, ty) || v.ty == *ty;
+        match self.constant(v.t).filter(|_| fits) {
+            Some(c) => self.number(c, ty.clone(), node),
+            None => self.unknown(CONSTANT, node),
         }
     }
 

@@ -78,6 +78,11 @@ pub(super) fn inline(body: Node<'_>, text: &str) -> Option<Inline> {
         }
         _ => return None,
     };
+    whole(expression, text)
+}
+
+/// An expression by itself.
+pub(super) fn whole(expression: Node<'_>, text: &str) -> Option<Inline> {
     let words = text.get(expression.byte_range())?;
     plain(expression)
         .then(|| Inline { text: words.into(), at: Span::new(expression.start_byte(), expression.end_byte()) })

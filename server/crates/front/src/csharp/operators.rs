@@ -104,6 +104,9 @@ impl<'a> Lower<'a> {
             };
             let ty = Ty::Int(k.promoted());
             let (a, b) = (self.convert(a, &ty), self.convert(b, &Ty::INT));
+            if let Some(v) = self.of_constants(op, &a, &b, &ty) {
+                return self.number(v, ty, node);
+            }
             let t = self.plain(op, a.t, b.t, &ty, node);
             return self.value(t, ty);
         }
@@ -118,9 +121,39 @@ impl<'a> Lower<'a> {
             return self.computed("fmod", vec![a, b], ty, node);
         }
         let (a, b) = (self.convert(a, &ty), self.convert(b, &ty));
-        let result = if op.is_comparison() { Ty::BOOL } else { ty };
+        let result = if op.is_comparison() { Ty::BOOL } else { ty.clone() };
+        if let Some(v) = self.of_constants(op, &a, &b, &ty) {
+            return self.number(v, result, node);
+        }
         let t = self.plain(op, a.t, b.t, &result, node);
         self.value(t, result)
+    }
+
+    /// What an operator gives of two whole constants: a constant again (C# 12.23).
+    fn of_constants(&self, op: BinOp, a: &Value, b: &Value, ty: &Ty) -> Option<i128> {
+        let kind = ty.as_int()?;
+        let (x, y) = (self.constant(a.t)?, self.constant(b.t)?);
+        let v = match op {
+            BinOp::Add => x.checked_add(y)?,
+            BinOp::Sub => x.checked_sub(y)?,
+            BinOp::Mul => x.checked_mul(y)?,
+            BinOp::Div => x.checked_div(y)?,
+            BinOp::Rem => x.checked_rem(y)?,
+            // the count has as many bits as the type needs
+            BinOp::Shl => kind.wrap(x.checked_shl((y & i128::from(kind.bits() - 1)) as u32)?),
+            BinOp::Shr => x >> (y & i128::from(kind.bits() - 1)),
+            BinOp::BitAnd => x & y,
+            BinOp::BitOr => x | y,
+            BinOp::BitXor => x ^ y,
+            BinOp::Lt => i128::from(x < y),
+            BinOp::Le => i128::from(x <= y),
+            BinOp::Gt => i128::from(x > y),
+            BinOp::Ge => i128::from(x >= y),
+            BinOp::Eq => i128::from(x == y),
+            BinOp::Ne => i128::from(x != y),
+            _ => return None,
+        };
+        (op.is_comparison() || kind.min() <= v && v <= kind.max()).then_some(v)
     }
 
     /// Whether `==` on values of the type compares addresses.
@@ -199,6 +232,18 @@ impl<'a> Lower<'a> {
             },
         };
         let v = self.convert(v, &ty);
+        let folded = self.constant(v.t).zip(ty.as_int()).and_then(|(c, k)| {
+            let c = match op {
+                UnOp::Neg => -c,
+                UnOp::Plus => c,
+                UnOp::BitNot => k.wrap(!c),
+                UnOp::Not => return None,
+            };
+            (k.min() <= c && c <= k.max()).then_some(c)
+        });
+        if let Some(c) = folded {
+            return self.number(c, ty, node);
+        }
         let repr = self.repr(&ty);
         let t = self.term(Op::Unary(op), [v.t], repr, node);
         self.value(t, ty)
@@ -320,6 +365,10 @@ impl<'a> Lower<'a> {
             return self.odd_operator(vec![c.t, a.t, b.t], node);
         };
         let (a, b) = (self.convert(a, &ty), self.convert(b, &ty));
+        let whole = |v: &Value| self.constant(v.t).filter(|_| ty.as_int().is_some());
+        if let (Some(c), Some(x), Some(y)) = (self.constant(c.t), whole(&a), whole(&b)) {
+            return self.number(if c != 0 { x } else { y }, ty, node);
+        }
         let repr = self.repr(&ty);
         let t = self.term(Op::Select, [c.t, a.t, b.t], repr, node);
         self.value(t, ty)

@@ -71,6 +71,8 @@ pub(crate) struct Field {
     pub is_property: bool,
     /// The text of what it is set to.
     pub value: Option<Arc<str>>,
+    /// Of a constant likewise, with its place.
+    pub constant: Option<Inline>,
 }
 
 /// A method.
@@ -176,7 +178,16 @@ pub(crate) fn outline(root: Node<'_>, text: &str) -> Outline {
         let two_meanings = OF_SYSTEM.contains(&&*name) && (!one_space || ty.outer.is_some());
         // fields that lie in one another
         let overlaid = ty.has_attributes && node_text(node, text).contains("FieldOffset");
-        if overlaid || ty.is_partial || ty.kind.is_empty() || two_meanings || out.types.contains_key(&name) {
+        // of several types with one name, a size each
+        let in_generic = std::iter::successors(node.parent(), |n| n.parent())
+            .any(|n| TYPES.contains(&n.kind()) && child(n, "type_parameter_list").is_some());
+        if overlaid
+            || in_generic
+            || ty.is_partial
+            || ty.kind.is_empty()
+            || two_meanings
+            || out.types.contains_key(&name)
+        {
             out.uncertain.push(name.clone());
         }
         out.types.insert(name, ty);
@@ -288,6 +299,7 @@ fn read_member(ty: &mut Type, member: Node<'_>, text: &str) {
                     is_shown: has("public") || has("internal"),
                     is_property: false,
                     value: value.map(|v| word(Some(v), text)),
+                    constant: value.filter(|_| has("const")).and_then(|v| one_expression::whole(v, text)),
                 });
             }
         }
@@ -306,6 +318,7 @@ fn read_member(ty: &mut Type, member: Node<'_>, text: &str) {
                 is_shown: (has("public") || has("internal")) && !hides_an_accessor(member),
                 is_property: true,
                 value: None,
+                constant: None,
             });
             match field.filter(|_| !has("virtual") && !has("override") && !has("abstract")) {
                 Some(field) => ty.fields.push(field),

@@ -193,17 +193,17 @@ impl<'p> Givens<'p> {
         // what a plan for C# is given may always be read
         let late = late && !self.is_csharp();
         self.known.insert(key, self.all.len());
-        let (in_c, ty) = (in_c.to_owned(), ty.to_owned());
-        self.all.push(Given { name: name.clone(), in_c, ty, value, late });
+        self.all.push(Given { name: name.clone(), in_c: in_c.to_owned(), ty: ty.to_owned(), value, late });
         name
     }
 
     /// A value with its own integer type.
     fn int(&mut self, kind: IntKind, wish: &str, value: String, late: bool) -> String {
+        // in C# a truth value is no number, and is handed over as one
+        let kind = if self.is_csharp() && kind == IntKind::Bool { IntKind::Int } else { kind };
         let in_c = int_name(kind, Dialect::of_host(self.plan));
-        let key = Key::Text(in_c.to_owned(), value.clone());
         let ty = if self.is_csharp() { in_c } else { int_name(kind, Dialect::Device) };
-        self.add(key, wish, [in_c, ty], value, late)
+        self.add(Key::Text(in_c.to_owned(), value.clone()), wish, [in_c, ty], value, late)
     }
 
     pub(super) fn is_csharp(&self) -> bool {
@@ -303,6 +303,9 @@ impl<'p> Givens<'p> {
             TypeKind::Record(_) => {
                 let ty = format!("const {}*", self.cpp.type_name(symbol.ty));
                 self.add(Key::Variable(s), &wish, ["const void*", &ty], format!("&{name}"), late)
+            }
+            TypeKind::Int(IntKind::Bool) if self.is_csharp() && self.steps.is_none() => {
+                return Term::Name(self.int(IntKind::Int, &wish, format!("({name} ? 1 : 0)"), late));
             }
             _ => {
                 let in_c = self.c.type_name(symbol.ty);
