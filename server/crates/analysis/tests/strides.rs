@@ -1,0 +1,53 @@
+//! Variables that move by what the function is given (`ix += incx;`), as vectors with strides are gone through.
+
+mod common;
+
+use analysis::{ConditionKind, LoopFacts, Verdict};
+use common::last_of_depth_zero;
+
+fn asks_of_signs(l: &LoopFacts) -> bool {
+    l.conditions.iter().any(|c| matches!(c.kind, ConditionKind::StepSign(_)))
+}
+
+/// What is read alone may be read forwards and backwards.
+#[test]
+fn what_only_tells_what_is_read_has_no_sign() {
+    for (text, verdict) in [
+        ("double f(const double *x, int n, int inc) { double s = 0; int ix = 0; for (int i = 0; i < n; i++) { s += x[ix]; ix += inc; } return s; }", Verdict::Reduction),
+        ("void f(const float *x, float *a, int n, int m, int inc, int lda, int kx) { for (int j = 0; j < n; j++) { int ix = kx; for (int i = 0; i < m; i++) { a[i + j * lda] += x[ix]; ix += inc; } } }", Verdict::Independent),
+        ("void f(const float *x, float *a, int n, int inc, int lda, int kx) { int jx = kx; for (int j = 0; j < n; j++) { float t = x[jx]; int ix = kx; for (int i = 0; i <= j; i++) { a[i + j * lda] += t * x[ix]; ix += inc; } jx += inc; } }", Verdict::Independent),
+    ] {
+        let l = last_of_depth_zero(text);
+        assert_eq!(l.verdict, verdict, "{text}");
+        assert!(!asks_of_signs(&l), "{text}");
+    }
+    // of what is written it is one cell again where nothing moves
+    let written = last_of_depth_zero(
+        "void f(float *y, int n, int inc) { int iy = 0; for (int i = 0; i < n; i++) { y[iy] *= 2; iy += inc; } }",
+    );
+    assert_eq!((written.verdict, asks_of_signs(&written)), (Verdict::Independent, true));
+}
+
+#[test]
+fn what_iterations_share_they_share_in_steps_too() {
+    for text in [
+        "void f(float *y, int n, int m, int inc, int ky) { for (int j = 0; j < n; j++) { int iy = ky; for (int i = 0; i < m; i++) { y[iy] = y[iy] / 2 + j; iy += inc; } } }",
+        "void f(float *a, const float *x, int n, int m, int inc) { int ix = 0; for (int j = 0; j < n; j++) { for (int i = 0; i < m; i++) { a[ix] += x[i]; inc = -inc; ix += inc; } } }",
+        "void f(float *a, const float *x, int n, int inc) { int ix = 0, k = 0; for (int i = 0; i < n; i++) { k = ix; a[k] = a[k] / 2 + x[ix]; ix += inc; if (x[i] > 0) ix = 0; } }",
+    ] {
+        assert_ne!(last_of_depth_zero(text).verdict, Verdict::Independent, "{text}");
+    }
+}
+
+/// Where a step is as large as all that is touched between, the host may tell that nothing meets.
+#[test]
+fn what_a_test_tells_apart_is_asked_for() {
+    for text in [
+        "void f(float *a, int n, int inc) { int ix = 0; for (int i = 0; i < n; i++) { a[i] = a[ix] / 2; ix += inc; } }",
+        "void f(float *a, float *b, int n, int m, int inc) { for (int j = 0; j < n; j++) { int ix = j; for (int i = 0; i < m; i++) { a[ix] = b[j] + i; ix += inc; } } }",
+    ] {
+        let l = last_of_depth_zero(text);
+        let rows = l.conditions.iter().filter(|c| matches!(c.kind, ConditionKind::InRow { .. }));
+        assert!(l.verdict == Verdict::Independent && rows.count() > 0, "{text}");
+    }
+}
