@@ -28,6 +28,17 @@ fn plain(name: &Arc<str>) -> Arc<str> {
     }
 }
 
+/// Conditions as the body itself says them; what stands in the way where one cannot be said.
+pub(crate) fn conditions(e: &Expanded, mut all: Vec<Condition>) -> Result<Vec<Condition>, Obstacle> {
+    for c in &mut all {
+        if let Some(o) = unmet(e, c) {
+            return Err(o);
+        }
+        condition_kind(e, &mut c.kind);
+    }
+    Ok(all)
+}
+
 fn one(e: &Expanded, l: &mut LoopFacts) {
     if let Ok(c) = &mut l.control {
         control(e, c);

@@ -83,6 +83,10 @@ fn described(
     let mut cx = Context::new(whole, program, body.len(), budget);
     cx.rows_together = rows_together;
     let (model, more) = model_of(&cx, target, (claim, control), reads == ReadRows::Apart, budget)?;
+    let more = match &expanded {
+        Some(e) => crate::calls::project_facts::conditions(e, more).map_err(|o| vec![o])?,
+        None => more,
+    };
     any.set(any.get() || !model.objects.boxes.is_empty());
     let scalars = Scalars::new(&cx, &model, control);
     let searches_boxes = reads == ReadRows::Searched;

@@ -5,6 +5,8 @@
 //! array type is a pointer with hidden variables beside it that hold its lengths ([`term::Said::lengths`]), so that `a.Length`
 //! is a plain variable; fields that a method only reads are parameters of it. Accesses are plain subscripts: that one outside
 //! the array throws is said by the row's semantics ([`term::Semantics::CSHARP`]).
+//! Members that are one expression are read in the place of their use (`inlined`), and a field of an object that is handed in is a
+//! parameter that asks for its object ([`term::Held`]).
 //!
 //! Deliberately absent: what any loop may do, inference of types across files, and generics beyond their being there. What is
 //! not followed is a gap with its reason.
