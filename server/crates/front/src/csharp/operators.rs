@@ -1,6 +1,6 @@
 //! Operators.
 
-use term::{BinOp, IntKind, Op, TermId, UnOp};
+use term::{BinOp, IntKind, Op, Semantics, TermId, UnOp};
 use tree_sitter::Node;
 
 use super::literal;
@@ -133,27 +133,7 @@ impl<'a> Lower<'a> {
     fn of_constants(&self, op: BinOp, a: &Value, b: &Value, ty: &Ty) -> Option<i128> {
         let kind = ty.as_int()?;
         let (x, y) = (self.constant(a.t)?, self.constant(b.t)?);
-        let v = match op {
-            BinOp::Add => x.checked_add(y)?,
-            BinOp::Sub => x.checked_sub(y)?,
-            BinOp::Mul => x.checked_mul(y)?,
-            BinOp::Div => x.checked_div(y)?,
-            BinOp::Rem => x.checked_rem(y)?,
-            // the count has as many bits as the type needs
-            BinOp::Shl => kind.wrap(x.checked_shl((y & i128::from(kind.bits() - 1)) as u32)?),
-            BinOp::Shr => x >> (y & i128::from(kind.bits() - 1)),
-            BinOp::BitAnd => x & y,
-            BinOp::BitOr => x | y,
-            BinOp::BitXor => x ^ y,
-            BinOp::Lt => i128::from(x < y),
-            BinOp::Le => i128::from(x <= y),
-            BinOp::Gt => i128::from(x > y),
-            BinOp::Ge => i128::from(x >= y),
-            BinOp::Eq => i128::from(x == y),
-            BinOp::Ne => i128::from(x != y),
-            _ => return None,
-        };
-        (op.is_comparison() || kind.min() <= v && v <= kind.max()).then_some(v)
+        Semantics::CSHARP.arithmetic().binary(op, kind, x, y).ok()
     }
 
     /// Whether `==` on values of the type compares addresses.
@@ -232,15 +212,8 @@ impl<'a> Lower<'a> {
             },
         };
         let v = self.convert(v, &ty);
-        let folded = self.constant(v.t).zip(ty.as_int()).and_then(|(c, k)| {
-            let c = match op {
-                UnOp::Neg => -c,
-                UnOp::Plus => c,
-                UnOp::BitNot => k.wrap(!c),
-                UnOp::Not => return None,
-            };
-            (k.min() <= c && c <= k.max()).then_some(c)
-        });
+        let constant = self.constant(v.t).zip(ty.as_int()).filter(|_| op != UnOp::Not);
+        let folded = constant.and_then(|(c, k)| Semantics::CSHARP.arithmetic().unary(op, k, c).ok());
         if let Some(c) = folded {
             return self.number(c, ty, node);
         }
