@@ -98,6 +98,14 @@ pub struct Held {
 }
 
 impl Said {
+    /// Whether a variable stands for a field of an object.
+    pub fn is_held(&self, s: SymbolId) -> bool {
+        self.held.iter().any(|h| h.value == s)
+    }
+    /// Whether fields of the object in a variable have variables of their own.
+    pub fn is_object(&self, s: SymbolId) -> bool {
+        self.held.iter().any(|h| h.object == s)
+    }
     /// The object whose field a variable stands for, or whose field holds the array that the variable is the length of.
     pub fn object_of(&self, s: SymbolId) -> Option<SymbolId> {
         let of = self.lengths.iter().find(|l| l.length == s).map_or(s, |l| l.array);

@@ -85,8 +85,7 @@ impl<'p> Exprs<'p> {
     /// A field of an object in C#, which is read whether there is one or not: where there is none, that is seen to.
     fn of_an_object(&self, s: SymbolId) -> Option<String> {
         let body = self.body();
-        body.said.held.iter().find(|h| h.value == s)?;
-        let (object, field) = body.symbols[s].name.split_once('.')?;
+        let (object, field) = body.symbols[s].name.split_once('.').filter(|_| body.said.is_held(s))?;
         Some(match body.types.is_arithmetic(body.symbols[s].ty) {
             true => format!("({object}?.{field} ?? 0)"),
             false => format!("{object}?.{field}"),

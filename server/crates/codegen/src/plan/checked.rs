@@ -136,7 +136,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// The variable of an array that knows its lengths, or of an object whose fields others hold.
     pub(super) fn looked_into(&self, t: TermId) -> Option<SymbolId> {
-        let object = self.body.as_symbol(t).filter(|s| self.body.said.held.iter().any(|h| h.object == *s));
+        let object = self.body.as_symbol(t).filter(|s| self.body.said.is_object(*s));
         self.array_of(t).or(object)
     }
 

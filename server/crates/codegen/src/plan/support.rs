@@ -585,7 +585,7 @@ impl<'a> Support<'a> {
 /// Whether all of the text under `root` is written there and not in a macro's definition, and may be said anywhere: fields of objects
 /// that may not be there are not.
 pub(crate) fn is_written_out(body: &Body, root: TermId) -> bool {
-    let held = |t| body.as_symbol(t).is_some_and(|s| body.said.held.iter().any(|h| h.value == s));
+    let held = |t| body.as_symbol(t).is_some_and(|s| body.said.is_held(s));
     body.walk(root).all(|t| body.origin(t) == Origin::Source && !held(t))
 }
 

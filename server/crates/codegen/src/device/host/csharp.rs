@@ -104,7 +104,7 @@ impl Host<'_> {
         }
         for t in &self.plan.tests {
             let TestKind::NotNull(s) = t.kind else { continue };
-            if self.plan.body.said.held.iter().any(|h| h.object == s) {
+            if self.plan.body.said.is_object(s) {
                 let name = self.plan.body.symbols[s].name.to_string();
                 let key = Key::Text("object".to_owned(), name.clone());
                 let object = self.given.add(key, &name_part(&name), ["object", "object"], name, false);
