@@ -1,7 +1,10 @@
 //! What is said of small loops. One line a loop: function line, verdict, conditions, what carries it.
 
+mod common;
+
 use analysis::{analyze, ConditionKind, Facts, MetBy, ObstacleKind, Param, Program, Verdict};
 use base::Budget;
+use common::last_of_depth_zero;
 use expect_test::{expect, Expect};
 use term::Body;
 
@@ -382,4 +385,23 @@ fn types_and_wrap() {
     check("void f(int n, int *a, const int *restrict b) { for (int i = 0; i < n; i++) { int k = i % 4; a[4*i + k] = b[i]; } }", expect![[r#"
         independent
     "#]]);
+}
+
+/// What the length of a type is computed from is read where the type stands (C11 6.7.6.2p5).
+#[test]
+fn lengths_of_types_are_read_where_they_stand() {
+    let made = "int x = 1; for (int k = 0; k < n; k++) { ";
+    for (inner, verdict) in [
+        ("double c[x]; b[k] = sizeof c; x = a[k]; }", Verdict::Sequential),
+        ("b[k] = sizeof(double[x]); x = a[k]; }", Verdict::Sequential),
+        ("typedef double row[x]; b[k] = sizeof(row); x = a[k]; }", Verdict::Sequential),
+        ("x += a[k]; double c[x]; b[k] = sizeof c; }", Verdict::Sequential),
+        ("b[k * sizeof(char[x])] = a[k]; x++; }", Verdict::Unknown),
+        ("char c[n - k]; b[k * sizeof c] = a[k]; }", Verdict::Unknown),
+        ("x = a[k]; double c[x]; b[k] = sizeof c; }", Verdict::Independent),
+        ("x = k * 2; } double c[x]; b[0] = sizeof c;", Verdict::Reduction),
+    ] {
+        let text = format!("void f(int n, const int *restrict a, long *restrict b) {{ {made}{inner} }}");
+        assert_eq!(last_of_depth_zero(&text).verdict, verdict, "{text}");
+    }
 }

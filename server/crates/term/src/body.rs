@@ -258,6 +258,17 @@ impl Body {
     pub fn walk(&self, root: TermId) -> Walk<'_> {
         Walk { body: self, stack: vec![root] }
     }
+    /// What is computed for a type where the term stands, beside its arguments: the lengths in the type of what is declared, converted
+    /// to, or measured (C11 6.7.6.2p5).
+    pub fn lengths_at(&self, t: TermId) -> impl Iterator<Item = TermId> + '_ {
+        let ty = match self.op(t) {
+            Op::Declare(s) => Some(self.symbols[*s].ty),
+            Op::SizeOfType(ty) => Some(*ty),
+            Op::Cast => Some(self.ty(t)),
+            _ => None,
+        };
+        ty.into_iter().flat_map(|ty| self.types.lengths_in(ty))
+    }
     /// All loops under `root`, outermost first, in textual order.
     pub fn loops(&self, root: TermId) -> impl Iterator<Item = TermId> + '_ {
         self.walk(root).filter(|&t| self.op(t).is_loop())

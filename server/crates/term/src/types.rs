@@ -387,6 +387,21 @@ impl Types {
             _ => None,
         })
     }
+    /// The lengths in a type that are computed, of an array before those of its elements.
+    pub fn lengths_in(&self, id: TypeId) -> impl Iterator<Item = TermId> + '_ {
+        let mut at = Some(id);
+        std::iter::from_fn(move || loop {
+            let (inner, length) = match self.kind(at?) {
+                TypeKind::Array { of, len } => (*of, len),
+                TypeKind::Pointer { to, declared, .. } => (*to, declared),
+                _ => return None,
+            };
+            at = Some(inner);
+            if let Len::Term(length) = length {
+                return Some(*length);
+            }
+        })
+    }
     /// Whether arithmetic operators apply.
     pub fn is_arithmetic(&self, id: TypeId) -> bool {
         matches!(self.kind(id), TypeKind::Int(_) | TypeKind::Float(_))

@@ -346,7 +346,8 @@ struct Occurrences {
 impl Occurrences {
     fn of(body: &Body, root: TermId) -> Occurrences {
         let mut out = Occurrences::default();
-        for t in body.walk(root) {
+        let lengths = |t| body.lengths_at(t).flat_map(|l| body.walk(l));
+        for t in body.walk(root).flat_map(|t| lengths(t).chain([t])) {
             if let Some(s) = body.as_symbol(t) {
                 *out.named.entry(s).or_default() += 1;
             }

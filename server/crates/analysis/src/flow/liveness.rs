@@ -443,22 +443,18 @@ impl<'a> Forward<'a> {
                 }
                 Some(State::Ended)
             }
-            Op::Declare(s) => match args.first() {
-                Some(&e) => match self.flow(e, State::Reached(written))? {
-                    State::Reached(mut w) => {
-                        w.insert(*s);
-                        here(w)
-                    }
-                    ended => Some(ended),
-                },
-                // Without an initialiser the variable holds nothing: a read before a write is not carried over from
-                // the iteration before (each has its own), so it counts as written.
-                None => {
-                    let mut w = written;
-                    w.insert(*s);
-                    here(w)
+            // Without an initialiser the variable holds nothing: a read before a write is not carried over from
+            // the iteration before (each has its own), so it counts as written.
+            Op::Declare(s) => {
+                let mut state = State::Reached(written);
+                for part in body.lengths_at(t).chain(args.first().copied()) {
+                    state = self.flow(part, state)?;
                 }
-            },
+                if let State::Reached(w) = &mut state {
+                    w.insert(*s);
+                }
+                Some(state)
+            }
             Op::Assign => {
                 let (place, value) = (*args.first()?, *args.get(1)?);
                 if let (Some((covers, _)), Some((s, _))) = (in_focus(body, self.focus, place), self.focus) {
@@ -500,8 +496,8 @@ impl<'a> Forward<'a> {
             }
             _ => {
                 let mut state = State::Reached(written);
-                for &a in args {
-                    state = self.flow(a, state)?;
+                for part in body.lengths_at(t).chain(args.iter().copied()) {
+                    state = self.flow(part, state)?;
                 }
                 Some(state)
             }

@@ -80,6 +80,7 @@ impl Builder<'_> {
             Op::Declare(s) if self.body.symbols[s].storage.is_static_local() => {}
             Op::Declare(s) => {
                 let ty = self.body.symbols[s].ty;
+                self.visit_lengths(t);
                 if !args.is_empty() {
                     self.note_executed(t);
                 }

@@ -253,6 +253,7 @@ impl Builder<'_> {
         let args = body.args(t);
         match *body.op(t) {
             Op::Int(v) => Some(vec![(Domain::always(), Poly::constant(v))]),
+            Op::SizeOfType(_) | Op::SizeOf if self.measures_what_changes(t) => None,
             Op::Float(_) | Op::Str(_) | Op::Empty | Op::SizeOfType(_) | Op::SizeOf => {
                 body.types.as_int(body.ty(t)).and_then(|_| self.opaque_param(t))
             }
@@ -275,6 +276,7 @@ impl Builder<'_> {
             Op::Binary(op) => self.binary(op, t),
             Op::Select => self.select(t),
             Op::Cast => {
+                self.visit_lengths(t);
                 let v = self.visit(args[0])?;
                 let from = body.types.as_int(body.ty(args[0]))?;
                 self.convert(v, from, body.types.as_int(body.ty(t))?, t)
@@ -333,6 +335,30 @@ impl Builder<'_> {
         let known = yes.exact && no.exact;
         let of = |(d, value): (Domain, i128)| (d, Poly::constant(value));
         known.then(|| [(yes, 1), (no, 0)].into_iter().filter(|(d, _)| !d.pieces.is_empty()).map(of).collect())
+    }
+
+    /// What is computed for the type that stands at `t` reads what it reads; its value is not followed.
+    pub(super) fn visit_lengths(&mut self, t: TermId) {
+        let body = self.body;
+        for length in body.lengths_at(t) {
+            self.visit(length);
+        }
+    }
+
+    /// Whether iterations may measure different sizes: of a type whose length is computed in the loop.
+    fn measures_what_changes(&mut self, t: TermId) -> bool {
+        let body = self.body;
+        self.visit_lengths(t);
+        match *body.op(t) {
+            Op::SizeOfType(ty) => {
+                body.types.lengths_in(ty).any(|l| !self.effects.is_invariant_in(body, l, self.root))
+            }
+            _ => body.args(t).iter().any(|&of| {
+                let made_here =
+                    || body.walk(of).filter_map(|x| body.as_symbol(x)).any(|s| self.declared_inside(s));
+                body.types.lengths_in(body.ty(of)).next().is_some() && made_here()
+            }),
+        }
     }
 
     pub(super) fn opaque_param(&mut self, t: TermId) -> Option<Pieces> {

@@ -9,7 +9,7 @@ use analysis::{Edge, Facts, Graph, LoopFacts, LoopId, Order, Step};
 use base::{Budget, Span};
 use rustc_hash::FxHashMap;
 use term::strength::{self, ADD, ATOM};
-use term::{Arithmetic, BinOp, Body, IntKind, Len, Op, Origin, SymbolId, TermId, TypeId, TypeKind};
+use term::{Arithmetic, BinOp, Body, IntKind, Op, Origin, SymbolId, TermId, TypeKind};
 
 use super::refusal::{shape, Refusal};
 use super::text::{chunks, closing, tokens, Chunk, TokenKind};
@@ -386,10 +386,9 @@ impl<'a> Site<'a> {
         if block.statements.iter().any(silent) {
             return shape("something is declared in it that other statements may need");
         }
-        let computed = body.walk(self.inside(id)).any(|t| match body.op(t) {
-            Op::Declare(s) => has_computed_length(body, body.symbols[*s].ty),
-            _ => false,
-        });
+        let is_declaration = |t: TermId| matches!(body.op(t), Op::Declare(_));
+        let computed =
+            body.walk(self.inside(id)).any(|t| is_declaration(t) && body.lengths_at(t).next().is_some());
         if computed {
             return shape("an array of variable length is declared in it");
         }
@@ -520,15 +519,6 @@ impl<'a> Site<'a> {
 fn wrapped(text: &str) -> bool {
     let ts = tokens(text, Span::new(0, text.len()));
     closing(&ts, 0).is_some_and(|k| k + 1 == ts.len())
-}
-
-/// Whether a type has an array length that is computed.
-pub(crate) fn has_computed_length(body: &Body, ty: TypeId) -> bool {
-    match body.types.kind(ty) {
-        TypeKind::Array { of, len } => matches!(len, Len::Term(_)) || has_computed_length(body, *of),
-        TypeKind::Pointer { to, .. } => has_computed_length(body, *to),
-        _ => false,
-    }
 }
 
 /// The first edge with a vector that offends.

@@ -6,7 +6,7 @@ use term::strength::{enclosed, of_part, ADD, ATOM, UNARY};
 use term::{BinOp, Op, Origin, SymbolId, TermId};
 
 use super::refusal::{shape, Refusal};
-use super::site::{has_computed_length, Site};
+use super::site::Site;
 
 /// What stands in a variable's place.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -69,10 +69,8 @@ pub(crate) fn render(
             parent_of.insert(t, p);
         }
         stack.extend(body.args(t).iter().enumerate().map(|(k, &a)| (a, Some((t, k)))));
-        if let Op::Declare(s) = body.op(t) {
-            if has_computed_length(body, body.symbols[*s].ty) {
-                return shape("an array of variable length is declared in the loop");
-            }
+        if matches!(body.op(t), Op::Declare(_)) && body.lengths_at(t).next().is_some() {
+            return shape("an array of variable length is declared in the loop");
         }
         let Some(replacement) = body.as_symbol(t).and_then(|s| with.get(&s)) else { continue };
         let at = site.span(t);

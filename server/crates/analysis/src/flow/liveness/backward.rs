@@ -204,7 +204,9 @@ impl<'a> Backward<'a> {
                 let mut joined = inside?;
                 joined.extend(&live);
                 // Reads anywhere inside may be reached from a later label.
-                for s in body.walk(*args.get(1)?).filter_map(|x| body.as_symbol(x)) {
+                let inside = body.walk(*args.get(1)?);
+                let read = inside.flat_map(|x| body.lengths_at(x).flat_map(|l| body.walk(l)).chain([x]));
+                for s in read.filter_map(|x| body.as_symbol(x)) {
                     joined.insert(s);
                 }
                 self.live(*args.first()?, joined)?
@@ -222,15 +224,13 @@ impl<'a> Backward<'a> {
             },
             Op::Declare(s) => {
                 let read_later = live.remove(*s);
-                match args.first() {
-                    Some(&e) => self.live(e, live)?,
-                    None => {
-                        if read_later && body.symbols[*s].storage == Storage::Local {
-                            self.unset.insert(*s);
-                        }
-                        live
-                    }
+                if args.is_empty() && read_later && body.symbols[*s].storage == Storage::Local {
+                    self.unset.insert(*s);
                 }
+                for part in args.first().copied().into_iter().chain(body.lengths_at(t)) {
+                    live = self.live(part, live)?;
+                }
+                live
             }
             Op::Assign => {
                 let (place, value) = (*args.first()?, *args.get(1)?);
@@ -264,8 +264,8 @@ impl<'a> Backward<'a> {
                 live
             }
             _ => {
-                for &a in args.iter().rev() {
-                    live = self.live(a, live)?;
+                for part in args.iter().rev().copied().chain(body.lengths_at(t)) {
+                    live = self.live(part, live)?;
                 }
                 live
             }
