@@ -652,10 +652,10 @@ fn what_macros_and_included_files_bring_is_not_edited() {
     let lines: Vec<u64> =
         found["loops"].as_array().into_iter().flatten().filter_map(|l| l["line"].as_u64()).collect();
     assert_eq!(lines, [3, 6], "{found:#}");
-    for line in ["3", "6"] {
+    for (line, by) in [("3", "a macro"), ("6", "the file that line 6 includes")] {
         let refused = folder.run(&["offload", "--loop", line, "--out", "out", "m.c"]);
         assert_eq!(refused.status.code(), Some(1), "{}", out(&refused));
-        assert!(err(&refused).contains("comes out of a macro"), "{}", err(&refused));
+        assert!(err(&refused).contains(&format!("comes out of {by}")), "{}", err(&refused));
     }
     assert!(!folder.0.path().join("out").exists());
 }

@@ -34,10 +34,17 @@ impl Place {
     }
 }
 
-/// Whether a text can be meant for inclusion alone: it includes nothing itself. Headers, which may stand alone, are none.
+/// Extensions of sources.
+const SOURCES: [&str; 5] = ["c", "cu", "cpp", "cc", "cxx"];
+
+/// Whether a text can be meant for inclusion alone: it includes nothing itself, or such a text of its own. Headers, which may stand alone,
+/// are none.
 pub fn may_be_part(path: &Path, text: &str) -> bool {
-    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-    !["h", "hpp", "hh", "hxx"].contains(&extension) && includes(text).next().is_none()
+    let extension = |p: &Path| p.extension().and_then(|e| e.to_str()).unwrap_or("").to_owned();
+    let is_source = |name: &str| SOURCES.contains(&&*extension(Path::new(name)));
+    let mut included = includes(text).map(|(_, _, name)| name).peekable();
+    let is_header = ["h", "hpp", "hh", "hxx"].contains(&&*extension(path));
+    !is_header && (included.peek().is_none() || included.any(is_source))
 }
 
 /// The first place that includes a document: in a source of its folder, then of the folder above, then in a header there.
@@ -91,7 +98,7 @@ fn extension_rank(document: &Path, file: &Path) -> Option<u8> {
     let extension = |p: &Path| p.extension().and_then(|e| e.to_str()).unwrap_or("").to_owned();
     match &*extension(file) {
         own if own == extension(document) => Some(0),
-        "c" | "cu" | "cpp" | "cc" | "cxx" => Some(1),
+        source if SOURCES.contains(&source) => Some(1),
         "h" | "hpp" | "hh" | "hxx" | "cuh" | "inc" => Some(2),
         _ => None,
     }
@@ -232,5 +239,7 @@ mod tests {
         assert!(may_be_part(Path::new("k.cu"), "__global__ void k(float *a) {}\n"));
         assert!(!may_be_part(Path::new("k.cu"), "# include <stdio.h>\n"));
         assert!(!may_be_part(Path::new("k.h"), "typedef int real;\n"));
+        // what brings a part along is one as well, if somebody includes it
+        assert!(may_be_part(Path::new("lmpar.c"), "#include <gsl/gsl_vector.h>\n#include \"qrsolv.c\"\n"));
     }
 }

@@ -211,6 +211,12 @@ pub fn live_out(body: &Body, program: &Program, facts: &Facts, root: LoopId) -> 
     graph::live_out(body, program, facts, root)
 }
 
+/// Whether a call of one of the program's functions only gives a value, the same each time as long as nothing is written that its
+/// arguments lead to.
+pub fn only_gives(body: &Body, program: &Program, call: TermId) -> bool {
+    flow::called::function_only_gives(body, program, call)
+}
+
 /// Arrays that a statement names and of which nobody reads anything afterwards before it is written again, as far as that is known.
 pub fn unread_after(
     body: &Body,

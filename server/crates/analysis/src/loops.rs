@@ -3,6 +3,7 @@
 pub(crate) mod aliases;
 mod obligations;
 mod promises;
+mod read_again;
 mod replays;
 
 pub(crate) use obligations::{expr_of, meet_obligations};

@@ -204,7 +204,7 @@ fn what_cannot_be_seen_through_is_named() {
              for (int i = 0; i < n; i++) fill(a, i);
          }",
         expect![[r#"
-            fill ?: unknown !NotCounted
+            fill n: unknown !EarlyExit
             f i: unknown !calls outside
             f i: unknown !UnknownCall via(other)
             f i: unknown !Ordered show(printf)

@@ -405,3 +405,19 @@ fn lengths_of_types_are_read_where_they_stand() {
         assert_eq!(last_of_depth_zero(&text).verdict, verdict, "{text}");
     }
 }
+
+/// `i > 0 && i--` tests, and moves where it goes on.
+#[test]
+fn a_move_behind_its_test_begins_the_body() {
+    for (text, found) in [
+        ("void f(int n, double *x) { for (int i = n; i > 0 && i--;) x[i] *= 2; }", Verdict::Independent),
+        ("void f(long n, double *x) { for (long i = n; i != 0 && i--;) { if (i % 3) continue; x[i] *= 2; } }", Verdict::Independent),
+        ("void f(int n, double *x) { for (int i = n - 1; i > 0 && i--;) x[i] = x[i + 1] / 2; }", Verdict::Sequential),
+        // it goes on where the move gives 0, and not where the index does
+        ("void f(int n, double *x) { for (int i = n; i > 0 && --i;) x[i] = 2; }", Verdict::Unknown),
+        ("void f(int n, double *x) { for (int i = n; i > -9 && i--;) x[i] = 2; }", Verdict::Unknown),
+        ("void f(int n, int k, double *x) { for (int i = n; k > 0 && i--;) x[i] = 2; }", Verdict::Unknown),
+    ] {
+        assert_eq!(last_of_depth_zero(text).verdict, found, "{text}");
+    }
+}

@@ -51,3 +51,18 @@ fn what_a_test_tells_apart_is_asked_for() {
         assert!(l.verdict == Verdict::Independent && rows.count() > 0, "{text}");
     }
 }
+
+/// What is even stays below the largest unsigned number, and so does the next one.
+#[test]
+fn nothing_wraps_between_two_multiples() {
+    let asked = |text: &str| {
+        let l = last_of_depth_zero(text);
+        l.conditions.iter().filter(|c| matches!(c.kind, ConditionKind::NoWrap(_))).count()
+    };
+    let of = |add: &str| {
+        format!("void f(float *restrict x, const float *restrict y, unsigned long n, unsigned long s) {{ for (unsigned long i = 0; i < n; i++) x[4 * s * i{add}] = y[i]; }}")
+    };
+    let alone = asked(&of(""));
+    assert_eq!((asked(&of(" + 1")), asked(&of(" + 3"))), (alone, alone));
+    assert!(asked(&of(" + 4")) > alone && asked(&of(" + s")) > alone);
+}

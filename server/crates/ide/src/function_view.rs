@@ -194,6 +194,15 @@ impl<'a> FunctionView<'a> {
         };
         format!("`{keyword}` loop on line {}", self.line(self.of(id).term))
     }
+    /// What brings a term that is not in the text where it stands: "a macro", or the file that an `#include` names.
+    pub fn brought_by(&self, term: TermId) -> String {
+        let line = self.line(term);
+        let text = self.doc.text().line(line.saturating_sub(1));
+        match text.trim_start().strip_prefix('#').is_some_and(|d| d.trim_start().starts_with("include")) {
+            true => format!("the file that line {line} includes"),
+            false => "a macro".to_owned(),
+        }
+    }
     /// Whether the loop's text may be edited.
     pub fn is_source(&self, id: LoopId) -> bool {
         self.body().origin(self.of(id).term) == Origin::Source

@@ -14,7 +14,7 @@ use crate::function_view::{line_column, FunctionView};
 use crate::host_pages::HostPages;
 use crate::lints::is_parallel;
 use crate::optimize::{left_plain, optimized};
-use crate::plans::{not_from_c, with_plan_at, NoKernel, OffloadSite, IN_A_MACRO};
+use crate::plans::{in_a_macro, not_from_c, with_plan_at, NoKernel, OffloadSite};
 use crate::region_plan::with_region;
 use crate::units::{units, Unit};
 use crate::words;
@@ -270,7 +270,7 @@ impl<'a> Work<'a> {
         let finding = unit.first;
         let view = findings.view(self.ask, finding.item).ok_or(Refused::Stale)?;
         if !view.is_source(finding.id) {
-            return Err(Refused::Because(IN_A_MACRO.to_owned()));
+            return Err(Refused::Because(in_a_macro(&view, finding.id)));
         }
         let ends = [unit.statements.first(), unit.statements.last()];
         let [Some(&begin), Some(&end)] = ends else { return Err(Refused::Stale) };

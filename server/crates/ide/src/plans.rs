@@ -60,7 +60,9 @@ fn no_kernels_yet(doc: &Doc) -> Option<String> {
 }
 
 /// Why a loop that a macro (or an included file) brings is not touched: the same text stands wherever that is used.
-pub(crate) const IN_A_MACRO: &str = "The loop comes out of a macro, where no edit can be made.";
+pub(crate) fn in_a_macro(view: &FunctionView, id: LoopId) -> String {
+    format!("The loop comes out of {}, where no edit can be made.", view.brought_by(view.of(id).term))
+}
 
 /// Functions of the library that host code calls.
 pub(crate) const HOST_CALLS: [&str; 3] = ["malloc", "free", "memcpy"];
@@ -411,7 +413,7 @@ impl NoKernel {
         match self {
             NoKernel::NotParallel => hints::sentence(view, id),
             NoKernel::Generated => GENERATED.to_owned(),
-            NoKernel::InMacro => IN_A_MACRO.to_owned(),
+            NoKernel::InMacro => in_a_macro(view, id),
             NoKernel::Language => not_from_c(view.doc),
             NoKernel::Region => crate::regions::refusal(view, id).unwrap_or_default(),
             NoKernel::OnDevice => crate::regions::on_a_device(view, id).unwrap_or_default(),
@@ -449,7 +451,7 @@ impl NoKernel {
         match self {
             NoKernel::NotParallel | NoKernel::NotTried(_) | NoKernel::Cancelled => None,
             NoKernel::Generated => Some("offloaded before".to_owned()),
-            NoKernel::InMacro => Some("in a macro".to_owned()),
+            NoKernel::InMacro => Some("in a macro or an included file".to_owned()),
             NoKernel::Language => Some(not_from_c_label(view.doc)),
             NoKernel::Region => Some("in a parallel region".to_owned()),
             NoKernel::OnDevice => Some("on a device already".to_owned()),

@@ -138,7 +138,17 @@ fn is_cheap(view: &FunctionView, id: LoopId) -> bool {
             too_little(&outline.cost).is_some() || outline.cost.each.is_some_and(|(each, _)| is_short(each))
         }
         Some(Planned::Together(shared)) => too_short(&shared.cost).is_some(),
-        _ => false,
+        // one that has no kernel is counted as it stands
+        Some(Planned::No(_)) => {
+            let body = view.body().loop_parts(view.of(id).term).map(|parts| parts.body);
+            let each = body.and_then(|body| operations(view, body));
+            let all = at_most(view, id).zip(each).map(|(n, each)| match each {
+                Amount::Exactly(each) => n.saturating_mul(each),
+                _ => u64::MAX,
+            });
+            all.is_some_and(|all| all < LEAST_OPERATIONS)
+        }
+        None => false,
     }
 }
 

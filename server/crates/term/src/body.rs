@@ -88,6 +88,8 @@ pub struct Said {
     pub never_null: Vec<SymbolId>,
     /// Which variables hold what fields of objects hold: to read one is to look into its object.
     pub held: Vec<Held>,
+    /// Parameters that the text declares as `void *`, and that have the type here that they are used as.
+    pub seen: Vec<SymbolId>,
 }
 
 /// A variable that holds what a field of an object holds, for as long as the body runs.

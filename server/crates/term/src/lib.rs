@@ -29,6 +29,7 @@ mod round_ends;
 mod semantics;
 mod symbols;
 mod types;
+mod views;
 
 pub mod notation;
 pub mod strength;

@@ -6,7 +6,7 @@ use term::{Body, SymbolId, TermId, TypeKind};
 use crate::classify::extremes::{extremes, Extreme};
 use crate::classify::reductions::{carried_updates, updates, Looked, Update};
 use crate::context::Context;
-use crate::flow::liveness::{exposed_reads, surely_written};
+use crate::flow::liveness::{exposed_reads, is_read_after, surely_written};
 use crate::flow::parts::Inside;
 use crate::nest::{AffineAccess, Model};
 use crate::{Cells, Control, Induction, Object, Private, Reduction, ReductionOp};
@@ -191,7 +191,13 @@ impl Scalars {
 
     fn find_reductions(&mut self, cx: &Context<'_>, model: &Model<'_>, inner: TermId, all: &Occurrences) {
         let body = cx.body;
-        let is_lost = |s: SymbolId| model.declared_inside(s) || !cx.liveness().is_live_after(model.root, s);
+        // a structure may be lost member by member
+        let is_record = |s: SymbolId| matches!(body.types.kind(body.symbols[s].ty), TypeKind::Record(_));
+        let is_lost = |s: SymbolId| {
+            model.declared_inside(s)
+                || !cx.liveness().is_live_after(model.root, s)
+                || is_record(s) && !is_read_after(body, model.root, s, &model.budget)
+        };
         let looked = Looked { body, program: cx.program };
         let carried = carried_updates(&looked, inner, &is_lost);
         let (variables, cells): (Vec<Update>, Vec<Update>) = updates(&looked, inner)

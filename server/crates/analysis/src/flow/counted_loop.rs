@@ -289,6 +289,8 @@ pub(crate) fn moves(body: &Body, loop_term: TermId) -> FxHashMap<SymbolId, Total
     pieces.extend(parts.step);
     if !has_jump(body, parts.body) {
         pieces.push(parts.body);
+    } else {
+        pieces.extend(before_jumps(body, parts.body));
     }
     for p in pieces {
         add_moves(body, p, &[], 0, &mut out);
@@ -305,6 +307,17 @@ pub(crate) fn moves(body: &Body, loop_term: TermId) -> FxHashMap<SymbolId, Total
         }
     }
     out.retain(|s, t: &mut Total| writes.get(s) == Some(&t.writes));
+    out
+}
+
+/// The statements of a body that come before those in which something is jumped over.
+fn before_jumps(body: &Body, block: TermId) -> Vec<TermId> {
+    let (mut out, mut at) = (Vec::new(), block);
+    while *body.op(at) == Op::List {
+        let Some(jumps) = body.args(at).iter().position(|&s| has_jump(body, s)) else { break };
+        out.extend(&body.args(at)[..jumps]);
+        at = body.args(at)[jumps];
+    }
     out
 }
 

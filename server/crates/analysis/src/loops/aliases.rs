@@ -57,6 +57,12 @@ pub(crate) fn alias_conditions(
             if aliasing(cx.body, &cx.effects, model.root, a, b) == Aliasing::Distinct {
                 continue;
             }
+            let again = |read, written| {
+                super::read_again::is_read_again(cx.body, model.root, accesses, read, written)
+            };
+            if !a_written && again(a, b) || !b_written && again(b, a) {
+                continue;
+            }
             let other = model.objects.other_rows(a, b);
             if other.is_some_and(|f| crate::alias::row_tables::has_fresh_rows(cx.body, &cx.effects, f)) {
                 continue;

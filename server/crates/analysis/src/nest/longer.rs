@@ -127,7 +127,33 @@ impl Builder<'_> {
     pub(super) fn names_row(&self, access: TermId, length: &[Var], longer: &Longer) -> Option<TermId> {
         let by = |v: Var| longer.of(v).map_or(Some(0), Poly::as_constant);
         let by: Option<Vec<(Var, i128)>> = length.iter().map(|&v| Some((v, by(v)?))).collect();
-        by?.into_iter().find_map(|(v, by)| self.names(access, v, by))
+        match &by?[..] {
+            &[(v, by)] => self.names(access, v, by),
+            // a product by the product itself, and not by a part of it
+            _ => self.body.walk(access).find(|&x| self.is_product(x, length)),
+        }
+    }
+
+    /// Whether a term multiplies just these parameters.
+    fn is_product(&self, t: TermId, of: &[Var]) -> bool {
+        let body = self.body;
+        let (mut open, mut left) = (vec![t], of.to_vec());
+        while let Some(x) = open.pop() {
+            if *body.op(x) == Op::Binary(BinOp::Mul) {
+                open.extend(body.args(x));
+                continue;
+            }
+            let is = |v: &Var| match *self.vars.kind(*v) {
+                VarKind::Param(Param::Symbol(s)) => body.as_symbol(x) == Some(s),
+                VarKind::Param(Param::Term(p)) => p == x || body.same(p, x),
+                _ => false,
+            };
+            match left.iter().position(is) {
+                Some(k) => left.swap_remove(k),
+                None => return false,
+            };
+        }
+        left.is_empty()
     }
 
     fn names(&self, access: TermId, v: Var, by: i128) -> Option<TermId> {

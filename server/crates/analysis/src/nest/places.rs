@@ -394,13 +394,16 @@ impl Builder<'_> {
                 }
             }
             Op::Cast => {
-                let inner = args[0];
-                let same = self
-                    .body
-                    .types
-                    .element(ty)
-                    .zip(self.body.types.element(self.body.ty(inner)))
-                    .is_some_and(|(a, b)| self.body.types.kind(a) == self.body.types.kind(b));
+                let types = &self.body.types;
+                let pointee = |t: TermId| types.element(self.body.ty(t)).map(|e| types.kind(e));
+                let mut inner = args[0];
+                // there and back again it is the same pointer (C11 6.3.2.3p1)
+                while let (Op::Cast, &[of], Some(TypeKind::Void)) =
+                    (self.body.op(inner), self.body.args(inner), pointee(inner))
+                {
+                    inner = of;
+                }
+                let same = pointee(t).zip(pointee(inner)).is_some_and(|(a, b)| a == b);
                 if same {
                     self.pointer(inner)
                 } else {

@@ -188,9 +188,31 @@ impl Builder<'_> {
             if mixes(p, kind) && !(self.is_non_negative(&above, &dom) && self.is_non_negative(&below, &dom)) {
                 return None;
             }
+            if self.fills_a_multiple(at, p, kind) {
+                continue;
+            }
             self.stays_in_type(p, [(above, true), (below, true)], dom, at)?;
         }
         Some(v)
+    }
+
+    /// Whether less is added than is missing to the next multiple of a power of two, which the largest value of an unsigned type is just
+    /// below: the `+ 1` of `2 * i * s + 1`.
+    fn fills_a_multiple(&self, at: TermId, sum: &Poly, kind: IntKind) -> bool {
+        let body = self.body;
+        let (Op::Binary(BinOp::Add), &[a, b]) = (body.op(at), body.args(at)) else { return false };
+        let (of, by) = match (body.constant(a), body.constant(b)) {
+            (None, Some(by)) => (a, by),
+            (Some(by), None) => (b, by),
+            _ => return false,
+        };
+        let Some(rest) = sum.add_constant(-by) else { return false };
+        let common = rest.terms().fold(0, |g, (_, c)| base::gcd(g, c));
+        let power = 1i128 << common.trailing_zeros().min(30);
+        !kind.signed()
+            && body.types.as_int(body.ty(of)) == Some(kind)
+            && (0..power).contains(&by)
+            && common != 0
     }
 
     /// Whether the value is never negative in the domain, or the host can tell before the loop that it is not.

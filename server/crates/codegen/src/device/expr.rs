@@ -351,6 +351,16 @@ impl<'p> Exprs<'p> {
         }
     }
 
+    /// A variable by that name in an expression: where the user's file declares it as `void *`, converted to what it is used as.
+    pub(crate) fn seen(&self, s: SymbolId, name: String) -> String {
+        let body = self.plan.body;
+        let is_seen = self.dialect == Dialect::Host && body.said.seen.contains(&s);
+        match body.types.element(body.symbols[s].ty).filter(|_| is_seen) {
+            Some(element) => format!("(({} *){name})", self.type_name(element)),
+            None => name,
+        }
+    }
+
     /// A type as written.
     pub(crate) fn type_name(&self, ty: TypeId) -> String {
         let types = &self.body().types;
@@ -443,7 +453,7 @@ impl Source for Exprs<'_> {
             (Op::Float(v), _) => float(v.get(), body.types.as_float(body.ty(t)).unwrap_or(FloatKind::F64)),
             (Op::Sym(s), _) => match body.symbols[*s].storage {
                 Storage::Constant(v) => integer(v, int()),
-                _ => (self.name(*s), ATOM),
+                _ => (self.seen(*s, self.name(*s)), ATOM),
             },
             (Op::Index | Op::Deref, _) => match ours(chain(body, &self.kernel.tables, t)) {
                 Some(cell) => (cell, POSTFIX),

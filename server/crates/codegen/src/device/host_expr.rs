@@ -326,7 +326,7 @@ pub(crate) fn symbol_text(host: &Exprs<'_>, s: SymbolId) -> String {
 pub(crate) fn pointer_text(host: &Exprs<'_>, s: SymbolId) -> String {
     match host.plan.first_values.get(&s) {
         Some(&t) => term_text(host, t),
-        None => host.plan.body.symbols[s].name.to_string(),
+        None => host.seen(s, host.plan.body.symbols[s].name.to_string()),
     }
 }
 

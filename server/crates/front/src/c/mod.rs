@@ -286,7 +286,7 @@ pub(crate) fn lower_item(
     }
 }
 
-/// Notes which jumps start the next round of a loop; and which local `static` variables hold nothing between calls, and whose address is
+/// Notes which jumps start the next round of a loop; as what parameters of type `void *` are used, where C converts them by itself; and which local `static` variables hold nothing between calls, and whose address is
 /// taken on the way out alone: not where threads that a directive lets run a part of a function share them, nor in C++, where a reference
 /// may be another name of one.
 fn note_variables(body: &mut Body, source: &Source<'_>, rendered: &render::Rendered, dialect: &Dialect) {
@@ -294,6 +294,9 @@ fn note_variables(body: &mut Body, source: &Source<'_>, rendered: &render::Rende
     let is_shared = [item, &rendered.text].iter().any(|t| t.contains("ragma"));
     body.said.shares_statics = is_shared || dialect.cpp;
     body.note_round_ends();
+    if !dialect.cpp {
+        body.see_void_parameters_as_used();
+    }
     if !body.said.shares_statics {
         body.note_kept(&|_, _| false);
         body.note_leaving();

@@ -1,7 +1,7 @@
 //! Statements.
 
 use base::Span;
-use term::{Op, RejectKind, TermId};
+use term::{BinOp, Op, RejectKind, Term, TermId};
 use tree_sitter::Node;
 
 use crate::c::decl::declared_name;
@@ -348,7 +348,12 @@ impl Lower<'_> {
             Some(u) => self.expr(u),
             None => self.b.term(Op::Empty, [], void, at(1).unwrap_or(whole)),
         };
-        let block = self.block(body);
+        let mut block = self.block(body);
+        let mut condition = condition;
+        if let Some((test, moves)) = self.test_and_move(condition) {
+            let span = self.b.span(block);
+            (condition, block) = (test, self.b.term(Op::List, [moves, block], void, span));
+        }
         let mut cleaned = Vec::new();
         self.clean_up(node, &mut cleaned);
         self.scopes.pop();
@@ -358,6 +363,40 @@ impl Lower<'_> {
         }
         out.push(self.statement(Op::For, args, node));
         out.append(&mut cleaned);
+    }
+
+    /// Of `i > 0 && i--` the test and the move: what is not 0 is true, so the move is the first thing that happens in the body.
+    fn test_and_move(&self, condition: TermId) -> Option<(TermId, TermId)> {
+        let both = |t: TermId| match (&self.b.get(t).op, &*self.b.get(t).args) {
+            (Op::Binary(BinOp::And), &[a, b]) => Some((a, b)),
+            _ => None,
+        };
+        let (test, moves) = both(condition)?;
+        let index = |t: TermId| match self.b.get(t).op {
+            Op::Sym(s) => Some(s),
+            _ => None,
+        };
+        let Term { op: Op::Step { delta: -1, prefix: false }, args, ty } = self.b.get(moves) else {
+            return None;
+        };
+        let moved = index(*args.first()?)?;
+        self.b.types.as_int(*ty)?;
+        let mut last = test;
+        while let Some((_, behind)) = both(last) {
+            last = behind;
+        }
+        let uncast = |mut t: TermId| {
+            while let Term { op: Op::Cast, args, .. } = self.b.get(t) {
+                t = args[0];
+            }
+            t
+        };
+        let (op, sides) = match (&self.b.get(last).op, &*self.b.get(last).args) {
+            (Op::Binary(op), &[a, b]) => (*op, [uncast(a), b]),
+            _ => return None,
+        };
+        let is_positive = matches!(op, BinOp::Gt | BinOp::Ne) && self.value(sides[1]) == Some(0);
+        (is_positive && index(sides[0]) == Some(moved)).then_some((test, moves))
     }
 
     /// The mark that stands before a loop, unless the loop came out of a macro.

@@ -28,8 +28,12 @@ fn offer(at: &At) -> Option<Action> {
 }
 
 fn refusal(at: &At) -> Option<String> {
-    (!at.view.is_source(at.finding.id))
-        .then(|| "The loop comes out of a macro; mark it in the macro.".to_owned())
+    (!at.view.is_source(at.finding.id)).then(|| {
+        format!(
+            "The loop comes out of {by}; mark it there.",
+            by = at.view.brought_by(at.view.of(at.finding.id).term)
+        )
+    })
 }
 
 fn edit(at: &At) -> Result<Resolved, ResolveError> {

@@ -3,7 +3,7 @@
 use super::{offload_threads, with_remarks, Action, ActionKind, At, LoopAction, ResolveError, Resolved};
 use crate::lints::is_parallel;
 use crate::offload::{offload, Refused, Which};
-use crate::plans::{NoKernel, GENERATED, IN_A_MACRO};
+use crate::plans::{in_a_macro, NoKernel, GENERATED};
 use crate::words::{capitalized, NOT_YET};
 use analysis::{MetBy, Verdict};
 
@@ -51,7 +51,7 @@ pub(super) fn refusal(at: &At) -> Option<String> {
         return Some(GENERATED.to_owned());
     }
     if !at.view.is_source(at.finding.id) {
-        return Some(IN_A_MACRO.to_owned());
+        return Some(in_a_macro(at.view, at.finding.id));
     }
     if at.view.together(at.finding.id).is_some() {
         return None;

@@ -42,7 +42,9 @@ pub(crate) use hover::hover;
 pub use printed::kernel_text;
 pub(crate) use proved::{called, names_called};
 pub use said::assumed;
-pub(crate) use said::{as_written, launch_words, line, looked_at, missing, named, place, touches, wherever};
+pub(crate) use said::{
+    as_written, function_of, launch_words, line, looked_at, missing, named, place, touches, wherever,
+};
 pub(crate) use shape::of_file as shape_of_file;
 pub use shape::{parse as parse_shape, Origin, Shape};
 

@@ -19,13 +19,21 @@ const PAIRS: usize = 3;
 
 /// Where a term of a function stands in the document; that of the kernel's name where it stands elsewhere.
 pub(crate) fn place(doc: &Doc, kernel: &front::Item, function: &str, term: term::TermId) -> Span {
-    let item = match &*kernel.body.name == function {
-        true => Some(kernel),
-        false => doc.unit().items.iter().find(|i| *i.body.name == *function),
-    };
-    match item {
+    match function_of(doc, kernel, function) {
         Some(i) => i.body.span(term).shifted(i.span.start),
         None => Span { start: kernel.span.start, end: kernel.span.start },
+    }
+}
+
+/// The kernel, or the function of the document that it calls.
+pub(crate) fn function_of<'d>(
+    doc: &'d Doc,
+    kernel: &'d front::Item,
+    function: &str,
+) -> Option<&'d front::Item> {
+    match &*kernel.body.name == function {
+        true => Some(kernel),
+        false => doc.unit().items.iter().find(|i| *i.body.name == *function),
     }
 }
 

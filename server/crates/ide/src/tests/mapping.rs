@@ -259,7 +259,7 @@ fn what_is_said_beside_the_loop_and_on_hover() {
     expect![[r#"
         no hint
           - coalesced: `at[i]` and `y[i]`, 4 sectors of 32 B a request (ideal 4)
-          - in an order that is not followed: `x[at[i] & 63]`, up to 32 sectors of 32 B a request (ideal 4)
+          - in an order that is not followed: `x[at[i] & 63]`, up to 9 sectors of 32 B a request (ideal 4)
           - `if` on line 7: lanes may diverge
           - 1 branch is uniform across each warp
     "#]]

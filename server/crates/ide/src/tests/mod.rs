@@ -31,6 +31,7 @@ mod polybench;
 mod projects;
 mod promises;
 mod quiet;
+mod reasons;
 mod recording;
 mod reports;
 mod robust;

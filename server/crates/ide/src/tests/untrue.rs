@@ -13,7 +13,7 @@ pub(super) fn said(code: &str) -> String {
 }
 
 /// What is said of every place of a CUDA document that has a hover.
-fn said_of_cuda(code: &str) -> String {
+pub(super) fn said_of_cuda(code: &str) -> String {
     let doc = open_cuda(code);
     let (findings, ask) = (full(&doc), Ask::thorough(&doc));
     let places = (0..code.len() as u32).filter_map(|at| Some(hover(&ask, &findings, at)?.markdown));

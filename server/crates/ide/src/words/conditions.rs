@@ -103,12 +103,12 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             not_thrown(view, kind)
         }
         ConditionKind::KeepsSmall => {
-            let sentence = "small numbers are not taken for zero (a function of this program sets whether)";
+            let sentence = "small numbers are not taken for zero (a function of this program reaches the floating-point environment)";
             ("keeps-small", String::new(), sentence.to_owned())
         }
         ConditionKind::RoundsToNearest => {
             let sentence =
-                "numbers are rounded to nearest and small ones kept (a function of this program sets how)";
+                "numbers are rounded to nearest and small ones kept (a function of this program reaches the floating-point environment)";
             ("rounds-to-nearest", String::new(), sentence.to_owned())
         }
         ConditionKind::Terminates(term) => {
@@ -152,7 +152,15 @@ pub(super) fn is_for_copies(view: &FunctionView, id: LoopId, kind: &ConditionKin
     let (body, of) = (view.body(), view.of(id).term);
     match kind {
         ConditionKind::RoundsToNearest | ConditionKind::KeepsSmall => true,
-        ConditionKind::InRow { access, .. } => {
+        ConditionKind::InRow { access: t, .. }
+        | ConditionKind::Bounds { access: t, .. }
+        | ConditionKind::NoWrap(t)
+            if *body.op(*t) == Op::Call =>
+        {
+            let only_reads = analysis::only_gives(body, view.doc.program(), *t);
+            only_reads && body.args(*t).iter().skip(1).all(|&a| !is_written_in(body, of, a))
+        }
+        ConditionKind::InRow { access, .. } | ConditionKind::Bounds { access, .. } => {
             callee(view, *access).is_none() && !is_written_in(body, of, *access)
         }
         ConditionKind::NoWrap(t) => {

@@ -38,7 +38,7 @@ pub(super) fn decides(view: &FunctionView, t: TermId, text: &str, line: u32) -> 
     match (body.op(t), cause(body, parts)) {
         (Op::Call, _) => {
             let by = called_by_name(view, t).map_or_else(|| "the function that it calls".to_owned(), |f| called(view, f));
-            format!("what `{text}` on line {line} uses depends on conditions in {by}")
+            format!("which elements `{text}` on line {line} uses is not followed into {by}")
         }
         (op, Cause::Data) if op.is_loop() => format!("how often the loop on line {line} runs depends on data"),
         (op, _) if op.is_loop() => {

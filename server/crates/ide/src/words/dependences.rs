@@ -45,7 +45,24 @@ fn may_accumulate(view: &FunctionView, id: LoopId, s: SymbolId) -> bool {
         (_, &[_, value]) => names(t) > 1 && operators_around(body, value, s).is_some_and(|all| all.len() < 2),
         _ => false,
     };
-    sets.iter().all(from_itself) && sets.iter().map(|&t| names(t)).sum::<usize>() == names(whole)
+    // `s *= x; s += y` is no sum, and no product
+    let kind = |&t: &TermId| {
+        let op = match (body.op(t), body.args(t)) {
+            (Op::Compound(op), _) => Some(*op),
+            (_, &[_, value]) => operators_around(body, value, s).and_then(|all| all.first().copied()),
+            _ => None,
+        };
+        match op {
+            Some(BinOp::Sub) => Some(BinOp::Add),
+            Some(BinOp::Div) => Some(BinOp::Mul),
+            op => op,
+        }
+    };
+    let kinds: Vec<Option<BinOp>> = sets.iter().map(kind).collect();
+    let is_one_kind = kinds.windows(2).all(|w| w[0] == w[1]);
+    is_one_kind
+        && sets.iter().all(from_itself)
+        && sets.iter().map(|&t| names(t)).sum::<usize>() == names(whole)
 }
 
 /// How a loop changes the places of an array that its iterations share.

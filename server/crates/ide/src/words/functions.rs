@@ -216,7 +216,9 @@ fn otherwise_called(view: &FunctionView, name: &str) -> Option<String> {
         |s: &&term::Symbol| *s.name == *name && matches!(s.storage, Storage::Function | Storage::Undeclared);
     let f = body.symbols.iter().find(is_it)?;
     if matches!(body.types.kind(f.ty), TypeKind::Function { variadic: true, .. }) {
-        return Some(": what it does with the arguments behind its `...` is not followed".to_owned());
+        return Some(
+            ": it takes any number of arguments (`...`), and such functions are not looked into".to_owned(),
+        );
     }
     if f.storage != Storage::Undeclared {
         return None;

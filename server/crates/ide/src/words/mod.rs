@@ -14,6 +14,7 @@ mod missing;
 mod obstacles;
 mod recurrences;
 mod refusals;
+mod subscripts;
 mod terms;
 mod threads;
 

@@ -13,6 +13,7 @@ use super::functions::{
     called, called_by_name, is_method, reads_a_texture, state, subscript, which_place, why_unknown,
 };
 use super::missing::missing;
+use super::subscripts::{not_affine, scattered};
 use super::{condition, plural};
 use crate::function_view::{in_full, FunctionView};
 
@@ -178,6 +179,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             words(
                 "indirect-subscript",
                 match (bounds_of(view, *term), is_counted_up(view, *term)) {
+                    (Some(_), _) if scattered(view, *term).is_some() => scattered(view, *term).unwrap_or_default(),
                     (Some(what), _) => format!("{what}, `{}`, {how}, and what iterations touch may overlap", view.text(*term)),
                     (None, _) if called_by_name(view, *term).is_some() => {
                         format!("{} is not followed, and two iterations may touch the same cell", subscript(view, *term, line))
@@ -197,16 +199,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                 "",
             )
         }
-        ObstacleKind::NonAffineSubscript if is_end_of_loop(view, obstacle.term) => words(
-            "non-affine-subscript",
-            format!("where the loop on line {line} ends, `{text}`, is not a sum of variables with constant factors"),
-            "Give its end a variable of its own before the loop.",
-        ),
-        ObstacleKind::NonAffineSubscript => words(
-            "non-affine-subscript",
-            format!("{} is not a sum of loop indices with constant factors", subscript(view, obstacle.term, line)),
-            "Write the subscript as `a*i + b`, or use an array of more dimensions.",
-        ),
+        ObstacleKind::NonAffineSubscript => not_affine(view, obstacle.term, is_end_of_loop(view, obstacle.term)),
         ObstacleKind::NoExtent => words(
             "no-extent",
             format!("which part of an array `{text}` on line {line} touches was not found as one that can be copied by itself"),

@@ -49,13 +49,13 @@ pub(crate) fn recurrence(view: &FunctionView, r: &Recurrence) -> String {
                 op => format!("prefix `{}`", operator(op)),
             };
             let what = if exclusive { format!("{what} (exclusive)") } else { what };
-            format!("It is a {what} over `{name}` (line {line}): a parallel scan could compute it.")
+            format!("`{name}` is a {what} (line {line}): a parallel scan could compute it.")
         }
         RecurrenceKind::Linear { distance: 1 } => format!(
-            "It is a first-order linear recurrence over `{name}` (line {line}): a parallel scan of pairs could compute it."
+            "`{name}` is a first-order linear recurrence (line {line}): a parallel scan of pairs could compute it."
         ),
         RecurrenceKind::Linear { distance } => format!(
-            "It is a linear recurrence over `{name}` that reaches {distance} iterations back (line {line}): a parallel \
+            "`{name}` is a linear recurrence that reaches {distance} iterations back (line {line}): a parallel \
              scan could compute it."
         ),
         RecurrenceKind::Search => format!(

@@ -20,7 +20,10 @@ pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
         RefusalKind::NotParallel => format!("{text} on line {line} is not proved to be parallel"),
         RefusalKind::Semantics => "this language's arithmetic is not that of C".to_owned(),
         RefusalKind::InMacro => {
-            format!("the loop on line {line} comes out of a macro, where no edit can be made")
+            format!(
+                "the loop on line {line} comes out of {}, where no edit can be made",
+                view.brought_by(reason.term)
+            )
         }
         RefusalKind::NotUnderstood => format!("line {line} was not understood"),
         RefusalKind::TooDeep => format!("line {line} is nested too deep"),
@@ -217,7 +220,7 @@ pub(crate) fn refusal_label(view: &FunctionView, reason: &Reason) -> String {
     match &reason.kind {
         RefusalKind::NotParallel => plain("not proved parallel"),
         RefusalKind::Semantics => plain("arithmetic"),
-        RefusalKind::InMacro => plain("in a macro"),
+        RefusalKind::InMacro => plain("in a macro or an included file"),
         RefusalKind::NotUnderstood => plain("not understood"),
         RefusalKind::TooDeep => plain("nested too deep"),
         RefusalKind::LongDouble => plain("long double"),

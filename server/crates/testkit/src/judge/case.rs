@@ -156,7 +156,15 @@ impl<'a> Case<'a> {
         }
         for (s, v) in outer {
             // an index that its own body moves may have another value by now
-            let counted = |l: &LoopFacts| l.control.as_ref().is_ok_and(|c| c.index == *s);
+            let counted = |l: &LoopFacts| {
+                let inside = self.body.loop_parts(l.term).map(|p| p.body);
+                let moves = |t| {
+                    self.body.op(t).is_write()
+                        && self.body.args(t).first().is_some_and(|&p| self.body.as_symbol(p) == Some(*s))
+                };
+                let is_moved = inside.is_some_and(|inside| self.body.walk(inside).any(moves));
+                l.control.as_ref().is_ok_and(|c| c.index == *s) && !is_moved
+            };
             if self.around(id).any(counted) {
                 values.insert(*s, *v as i128);
             }

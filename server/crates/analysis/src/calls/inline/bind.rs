@@ -44,6 +44,7 @@ impl Expander<'_> {
         let void = self.b.types.void();
         let mut first = Vec::new();
         for (&p, &a) in params.iter().zip(args) {
+            let a = self.as_it_was(a, from, from.symbols[p].ty);
             let keeps = !changed.contains(&p) && !from.symbols[p].address_taken;
             // of a variable the conditions that the function asks say something, of one more copy they do not
             let is_asked =
@@ -70,6 +71,22 @@ impl Expander<'_> {
             frame.bound.insert(p, Bound::Variable(v));
         }
         Ok(first)
+    }
+
+    /// An argument without a conversion to `void *`, if the parameter is one of what it was before (C11 6.3.2.3p1).
+    fn as_it_was(&self, a: TermId, from: &Body, parameter: TypeId) -> TermId {
+        let mut at = a;
+        while let Term { op: Op::Cast, args, ty } = self.b.get(at) {
+            let void = self.b.types.element(*ty).is_some_and(|e| *self.b.types.kind(e) == TypeKind::Void);
+            if !void {
+                break;
+            }
+            at = args[0];
+        }
+        match (self.b.types.element(self.b.get(at).ty), from.types.element(parameter)) {
+            (Some(x), Some(y)) if same_type(&self.b.types, x, &from.types, y) => at,
+            _ => a,
+        }
     }
 
     /// The type an argument is converted to, where the conversion may change its value or what it points to.

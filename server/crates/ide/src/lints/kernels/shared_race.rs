@@ -1,7 +1,7 @@
 //! `shared-race`: two threads of a block touch one place of shared memory, one of them writing, with nothing between them. `global-race` finds,
 //! says and repairs with the same functions.
 
-use crate::kernels::{launch_words, line, missing, place, thread_words, touches};
+use crate::kernels::{function_of, launch_words, line, missing, place, thread_words, touches};
 use crate::lints::{Find, Lint, Message};
 use crate::repairs::{Repair, Site};
 use crate::words::list;
@@ -129,7 +129,14 @@ fn words(doc: &Doc, kernel: &front::Item, all: &[RaceWitness]) -> (Span, Message
     let now = match (missing(w), w.shared) {
         (Some("atomic"), _) => &*format!("Use an atomic operation, such as `{add}`."),
         (Some("syncwarp"), _) => {
-            &format!("Lanes of a warp do not run in step: put `{of_warp}()` between the two (every lane of the warp must come to it).")
+            let both = [first, second].into_iter().find(|s| also_writes(doc, kernel, s));
+            let and = both.map_or(String::new(), |s| {
+                let at = line(doc, place(doc, kernel, &s.function, s.term));
+                format!(
+                    " Line {at} reads what other lanes write there: read into a variable first, and put one between that and the write."
+                )
+            });
+            &format!("Lanes of a warp do not run in step: put `{of_warp}()` between the two (every lane of the warp must come to it).{and}")
         }
         (Some("barrier"), _) if a == b => {
             &format!("Let every thread write a place of its own, or put `{of_block}()` between the rounds.")
@@ -164,6 +171,23 @@ fn words(doc: &Doc, kernel: &front::Item, all: &[RaceWitness]) -> (Span, Message
         ..Message::on(kernel, Fact::Race(all.to_vec()))
     };
     (b, said)
+}
+
+/// Whether the statement that reads another lane's element of an array writes one of it: `s[t] += s[t + 16]`.
+fn also_writes(doc: &Doc, kernel: &front::Item, s: &RaceSide) -> bool {
+    let Some(body) = function_of(doc, kernel, &s.function).map(|i| &i.body) else { return false };
+    let base = |t: TermId| body.walk(t).find_map(|x| body.as_symbol(x));
+    let parents = body.parents();
+    let mut at = s.term;
+    while let Some(up) = parents.get(at.0 as usize).copied().flatten() {
+        if body.op(up).is_write() {
+            let place = body.args(up).first().copied();
+            return s.touch == Touch::Read
+                && place.is_some_and(|p| p != at && base(p).is_some() && base(p) == base(s.term));
+        }
+        at = up;
+    }
+    false
 }
 
 fn touched(s: &RaceSide) -> &'static str {

@@ -1,0 +1,70 @@
+//! Numbers that a loop's condition reads again behind each store to something of another type: no store changes one of them, as reading
+//! it then has no meaning (C11 6.5p7). So it is with the bounds of programs translated from Fortran: `for (j = 1; j <= *n; ++j)`.
+
+use term::{Body, IntKind, Op, SymbolId, TermId, TypeKind};
+
+use crate::flow::liveness::early_exit;
+use crate::nest::AffineAccess;
+
+/// Whether all that is read of `read` is one number that the condition of a loop around each store to `written` reads again, whatever
+/// happens between, as another type than what is stored.
+pub(super) fn is_read_again(
+    body: &Body,
+    root: TermId,
+    accesses: &[AffineAccess],
+    read: SymbolId,
+    written: SymbolId,
+) -> bool {
+    let of = |s: SymbolId| accesses.iter().filter(move |a| a.base == s);
+    let is_plain = |a: &AffineAccess| {
+        let quals = body.types.quals(body.ty(a.term));
+        a.inside.is_all() && !quals.is_volatile && !quals.is_atomic
+    };
+    let cell = |a: &AffineAccess| -> Option<Vec<i128>> {
+        a.subs.iter().map(|s| s.value.as_ref()?.as_constant()).collect()
+    };
+    let Some(first) = of(read).next() else { return false };
+    let is_same = |a: &AffineAccess| {
+        let kinds = body.types.kind(body.ty(a.term)) == body.types.kind(body.ty(first.term));
+        !a.write && is_plain(a) && kinds && a.fields == first.fields && cell(a) == cell(first)
+    };
+    if cell(first).is_none() || !of(read).all(is_same) {
+        return false;
+    }
+    let apart = |a: &AffineAccess| is_plain(a) && are_other_numbers(body, a.term, first.term);
+    let reads_again = |l: TermId, store: TermId| {
+        let Some(parts) = body.loop_parts(l) else { return false };
+        let inside =
+            [Some(parts.body), parts.step].into_iter().flatten().any(|p| body.walk(p).any(|x| x == store));
+        let asks = || parts.condition.is_some_and(|c| always(body, c).any(|x| of(read).any(|a| a.term == x)));
+        inside && asks() && early_exit(body, l).is_none()
+    };
+    let mut stores = of(written).filter(|a| a.write);
+    stores.all(|a| apart(a) && body.loops(root).any(|l| reads_again(l, a.term)))
+}
+
+/// What is evaluated whenever the term is.
+fn always(body: &Body, t: TermId) -> impl Iterator<Item = TermId> + '_ {
+    let mut open = vec![t];
+    std::iter::from_fn(move || {
+        let t = open.pop()?;
+        match body.op(t) {
+            Op::Select => open.extend(body.args(t).first()),
+            Op::Binary(op) if op.is_logical() => open.extend(body.args(t).first()),
+            Op::SizeOf => {}
+            _ => open.extend(body.args(t)),
+        }
+        Some(t)
+    })
+}
+
+/// Whether no number of the one type may be read as the other: characters may be, and an integer without its sign.
+fn are_other_numbers(body: &Body, a: TermId, b: TermId) -> bool {
+    let is_char = |k: &IntKind| matches!(k, IntKind::Char | IntKind::SChar | IntKind::UChar);
+    match (body.types.kind(body.ty(a)), body.types.kind(body.ty(b))) {
+        (TypeKind::Int(x), TypeKind::Float(_)) | (TypeKind::Float(_), TypeKind::Int(x)) => !is_char(x),
+        (TypeKind::Float(x), TypeKind::Float(y)) => x != y,
+        (TypeKind::Int(x), TypeKind::Int(y)) => !is_char(x) && !is_char(y) && x.bits() != y.bits(),
+        _ => false,
+    }
+}
