@@ -1,8 +1,11 @@
 //! Reductions into memory, extremes with their place, last values, work arrays, and the names of recurrences: what is
 //! accepted, and beside it the nearest thing that must not be.
 
+mod common;
+
 use analysis::{analyze, Cells, Program, RecurrenceKind, Verdict};
 use base::Budget;
+use common::last_of_depth_zero;
 
 /// The outermost loop in one line: verdict, reductions, privates, recurrences.
 fn said(text: &str) -> String {
@@ -198,4 +201,35 @@ fn names_of_recurrences() {
     // a call of which nothing is known stays in the way whatever is done about the sum
     check("for (int i = 0; i < n; i++) { s += a[i]; b[i] = s; unknown_to_us(b); } return s;", "unknown");
     check("for (int i = 0; i < n; i++) { b[i] = t; t = t / 2 + a[i]; } return 0;", "sequential");
+}
+
+/// `t = s, u = |a[i]|; s = t > u ? t : u;`, as translators from Fortran write what is the largest.
+#[test]
+fn the_largest_through_a_copy_of_it() {
+    for (inside, found) in [
+        ("d = s; e = a[i] < 0 ? -a[i] : a[i]; s = d >= e ? d : e;", Verdict::Reduction),
+        ("d = s, e = fabs(a[i]); s = d > e ? d : e;", Verdict::Reduction),
+        ("d = s; s = fmax(d, a[i]);", Verdict::Reduction),
+        ("d = s; s = d + a[i];", Verdict::Reduction),
+        // it is read besides
+        ("d = s; s = d > a[i] ? d : a[i]; b[i] = d;", Verdict::Unknown),
+        ("d = s; b[i] = s; s = d > a[i] ? d : a[i];", Verdict::Unknown),
+        // it is no copy of what is there when the update begins
+        ("d = s; s = a[i]; s = d > a[i] ? d : a[i];", Verdict::Unknown),
+        ("d = s; d = a[i + 1]; s = d > a[i] ? d : a[i];", Verdict::Unknown),
+        ("d = s; if (i % 3) d = 0; s = d > a[i] ? d : a[i];", Verdict::Unknown),
+        ("if (i % 3) d = s; s = d > a[i] ? d : a[i];", Verdict::Unknown),
+        ("d = s; s = d > a[i] ? a[i + 1] : d;", Verdict::Unknown),
+    ] {
+        let text = format!(
+            "#include <math.h>\ndouble f(int n, const double *restrict a, double *restrict b) {{ double s = 0, d = 0, e = 0; for (int i = 0; i < n; i++) {{ {inside} }} return s; }}"
+        );
+        let verdict = last_of_depth_zero(&text).verdict;
+        match found {
+            Verdict::Reduction => assert_eq!(verdict, Verdict::Reduction, "{text}"),
+            _ => assert!(matches!(verdict, Verdict::Unknown | Verdict::Sequential), "{text}"),
+        }
+    }
+    let kept = "double f(int n, const double *restrict a) { double s = 0, d = 0; for (int i = 0; i < n; i++) { d = s; s = d > a[i] ? d : a[i]; } return s + d; }";
+    assert!(!matches!(last_of_depth_zero(kept).verdict, Verdict::Reduction | Verdict::Independent));
 }

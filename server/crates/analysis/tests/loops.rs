@@ -396,6 +396,10 @@ fn lengths_of_types_are_read_where_they_stand() {
         ("b[k] = sizeof(double[x]); x = a[k]; }", Verdict::Sequential),
         ("typedef double row[x]; b[k] = sizeof(row); x = a[k]; }", Verdict::Sequential),
         ("x += a[k]; double c[x]; b[k] = sizeof c; }", Verdict::Sequential),
+        ("typedef double row[x]; x = a[k]; b[k] = sizeof(row); }", Verdict::Sequential),
+        ("typedef double row[x]; x = a[k]; row c; b[k] = sizeof c; }", Verdict::Sequential),
+        ("b[k] = sizeof *(double (*)[x])b; x = a[k]; }", Verdict::Unknown),
+        ("x = a[k]; } b[0] = sizeof ((double (*)[x])b)[0];", Verdict::Reduction),
         ("b[k * sizeof(char[x])] = a[k]; x++; }", Verdict::Unknown),
         ("char c[n - k]; b[k * sizeof c] = a[k]; }", Verdict::Unknown),
         ("x = a[k]; double c[x]; b[k] = sizeof c; }", Verdict::Independent),
@@ -419,5 +423,24 @@ fn a_move_behind_its_test_begins_the_body() {
         ("void f(int n, int k, double *x) { for (int i = n; k > 0 && i--;) x[i] = 2; }", Verdict::Unknown),
     ] {
         assert_eq!(last_of_depth_zero(text).verdict, found, "{text}");
+    }
+}
+
+/// `i + 1 < n` of unsigned numbers: counted up by one from a small number, the sum goes round nowhere.
+#[test]
+fn sums_of_unsigned_numbers_are_compared() {
+    for (header, found) in [
+        ("size_t i = 0; i + 1 < n; i++", Verdict::Independent),
+        ("size_t i = 1; n > i + 2; ++i", Verdict::Independent),
+        ("size_t i = 0; i + 1 < n; i += 2", Verdict::Unknown),
+        ("size_t i = k; i + 1 < n; i++", Verdict::Unknown),
+        ("size_t i = 1; i - 1 < n; i++", Verdict::Unknown),
+        ("size_t i = 0; i + 1 <= n; i++", Verdict::Unknown),
+        ("unsigned i = 0; i + 1 < n; i++", Verdict::Unknown),
+    ] {
+        let text = format!(
+            "#include <stddef.h>\nvoid f(size_t n, size_t k, double *restrict x) {{ for ({header}) x[i] = 1; }}"
+        );
+        assert_eq!(last_of_depth_zero(&text).verdict, found, "{text}");
     }
 }

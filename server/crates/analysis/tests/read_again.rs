@@ -32,6 +32,9 @@ fn what_may_be_the_same_memory_is_asked_of() {
         "void f(const int *n, int *a) { for (int i = 0; i < *n; i++) a[i] = 1; }",
         "void f(const int *n, unsigned *a) { for (int i = 0; i < *n; i++) a[i] = 1; }",
         "void f(const int *n, char *a) { for (int i = 0; i < *n; i++) a[i] = 1; }",
+        // through a union one may be stored and the other read
+        "union u { int i; double d; }; void f(const int *n, union u *a) { for (int i = 0; i < *n; i++) a[i].d = 1; }",
+        "struct w { int k; union { int i; double d; } u; }; void f(const int *n, struct w *a) { for (int i = 0; i < *n; i++) a[i].u.d = 1; }",
         // nobody reads it behind the last store
         "void f(const double *c, int n, float *a) { for (int i = 0; i < n; i++) a[i] = *c; }",
         "void f(int m, const int *n, double *a) { for (int i = 0; i < m; i++) { if (i < *n) a[i] = 1; } }",

@@ -41,12 +41,14 @@ pub(crate) struct Update {
     pub statement: TermId,
     /// The statement that keeps what that one put into a variable: `t = s + e; s = t;`.
     pub kept_by: Option<TermId>,
+    /// The statement before it that copies the accumulator into the variable that it reads: `t = s; s = t > e ? t : e;`.
+    pub copied_by: Option<TermId>,
 }
 
 impl Update {
     /// Its statements, in their order.
     pub(crate) fn statements(&self) -> impl Iterator<Item = TermId> {
-        [Some(self.statement), self.kept_by].into_iter().flatten()
+        [self.copied_by, Some(self.statement), self.kept_by].into_iter().flatten()
     }
 }
 
@@ -95,6 +97,56 @@ pub(crate) fn carried_updates(
             let apart = all[at + 1..k].iter().all(|&t| leaves_alone(body, t, place));
             if apart && is_set_and_read_once(body, root, carrier, all[at]) && is_lost(s) {
                 out.push(update);
+            }
+        }
+    }
+    out
+}
+
+/// Accumulations through a variable that the accumulator is copied into first: `t = s, u = fabs(a[i]); s = t > u ? t : u;`. So do translators
+/// from Fortran write what is the largest. `is_lost`: whether nobody reads a variable after the loop.
+pub(crate) fn copied_updates(
+    body: &Looked<'_>,
+    root: TermId,
+    is_lost: &dyn Fn(SymbolId) -> bool,
+) -> Vec<Update> {
+    let mut out = Vec::new();
+    for list in body.walk(root).filter(|&t| *body.op(t) == Op::List) {
+        let all: Vec<TermId> = body.args(list).iter().flat_map(|&t| in_order(body, t)).collect();
+        for (k, &sets) in all.iter().enumerate() {
+            let (Op::Assign, &[place, value]) = (body.op(sets), body.args(sets)) else { continue };
+            // the variable, as a term of the value
+            let copy = |t: TermId| match (body.op(t), body.args(t)) {
+                (Op::Assign, &[to, of]) if body.same(of, place) => Some((body.as_symbol(to)?, of)),
+                _ => None,
+            };
+            let found = all[..k].iter().enumerate().rev().find_map(|(at, &t)| Some((at, copy(t)?)));
+            let Some((at, (s, read))) = found else { continue };
+            let symbol = &body.symbols[s];
+            let is_alike = body.types.kind(symbol.ty) == body.types.kind(body.ty(place));
+            let Some(carrier) = body.walk(value).find(|&x| body.as_symbol(x) == Some(s)) else { continue };
+            let Some(update) = (is_alike && symbol.is_own_scalar())
+                .then(|| assignment(body, sets, carrier, value, None))
+                .flatten()
+            else {
+                continue;
+            };
+            let named = |t: TermId| body.walk(t).filter(|&x| body.as_symbol(x) == Some(s)).count();
+            let apart = all[at + 1..k].iter().all(|&t| leaves_alone(body, t, place) && named(t) == 0);
+            // set once and read here alone
+            let is_carrier_alone = named(root) == named(value) + 1;
+            if apart
+                && is_place(body, place)
+                && !mentions(body, value, place)
+                && is_carrier_alone
+                && is_lost(s)
+            {
+                out.push(Update {
+                    place,
+                    occurrences: vec![read, place],
+                    copied_by: Some(all[at]),
+                    ..update
+                });
             }
         }
     }
@@ -171,6 +223,7 @@ fn update(body: &Looked<'_>, t: TermId) -> Option<Update> {
                 occurrences: vec![place],
                 statement: t,
                 kept_by: None,
+                copied_by: None,
             })
         }
         Op::Step { .. } => {
@@ -182,6 +235,7 @@ fn update(body: &Looked<'_>, t: TermId) -> Option<Update> {
                 occurrences: vec![place],
                 statement: t,
                 kept_by: None,
+                copied_by: None,
             })
         }
         Op::Assign => assignment(body, t, args[0], args[1], None),
@@ -207,7 +261,7 @@ fn assignment(
     }
     let make = |op, mut occurrences: Vec<TermId>| {
         occurrences.push(place);
-        Some(Update { op, place, occurrences, statement: t, kept_by })
+        Some(Update { op, place, occurrences, statement: t, kept_by, copied_by: None })
     };
     match body.op(value) {
         Op::Binary(BinOp::Add | BinOp::Sub) => {
@@ -319,7 +373,7 @@ fn guarded(body: &Looked<'_>, t: TermId, condition: TermId, then: TermId) -> Opt
     }
     let (op, own) = comparison(body, condition, place, value, true)?;
     fits(body, op, t, body.ty(place), body.ty(value))?;
-    Some(Update { op, place, occurrences: vec![own, place], statement: t, kept_by: None })
+    Some(Update { op, place, occurrences: vec![own, place], statement: t, kept_by: None, copied_by: None })
 }
 
 /// `other REL place` (or mirrored): which extreme is kept if `take` says that `other` is taken when it holds.

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, SymbolId, TermId, TypeKind};
 
 use crate::classify::extremes::{extremes, Extreme};
-use crate::classify::reductions::{carried_updates, updates, Looked, Update};
+use crate::classify::reductions::{carried_updates, copied_updates, updates, Looked, Update};
 use crate::context::Context;
 use crate::flow::liveness::{exposed_reads, is_read_after, surely_written};
 use crate::flow::parts::Inside;
@@ -203,6 +203,7 @@ impl Scalars {
         let (variables, cells): (Vec<Update>, Vec<Update>) = updates(&looked, inner)
             .into_iter()
             .chain(carried)
+            .chain(copied_updates(&looked, inner, &is_lost))
             .partition(|u| body.as_symbol(u.place).is_some());
         let mut groups: Vec<(SymbolId, Vec<Update>)> = Vec::new();
         let mut known: FxHashMap<SymbolId, usize> = FxHashMap::default();
@@ -268,7 +269,7 @@ impl Scalars {
                 same.iter().all(|u| body.same(u.place, first.place)) && is_fixed_cell(model, of(first.place));
             let fields = fields.into_iter().map(|f| f.1).collect();
             // what goes through a variable of the iteration's is no single step on memory that others share
-            same.retain(|u| one || u.kept_by.is_none());
+            same.retain(|u| one || u.kept_by.is_none() && u.copied_by.is_none());
             self.add_reduction(body, base, fields, if one { Cells::One } else { Cells::Many }, &same);
         }
     }

@@ -116,6 +116,13 @@ pub(crate) fn control(body: &Body, loop_term: TermId, effects: &Effects) -> Resu
             return fail(or_while(NotCounted::Condition), condition);
         }
     }
+    // counted up by one from a small number, what is below a bound never is the largest number before the index is
+    let begins_small = || body.constant(lower).is_some_and(|n| (0..1 << 20).contains(&n));
+    let stays_below =
+        || test.relation == BinOp::Lt && test.offset > 0 && step == Step::Const(1) && begins_small();
+    if test.goes_round && !stays_below() {
+        return fail(or_while(NotCounted::Condition), if is_for { condition } else { loop_term });
+    }
     if let Step::Const(c) = step {
         let wrong = match test.relation {
             BinOp::Lt | BinOp::Le => c < 0,
@@ -168,6 +175,8 @@ struct Test {
     offset: i128,
     /// What evaluating the condition adds to the index.
     change: i128,
+    /// Whether the sum that is compared is one that goes round: `i + 1 < n` of unsigned numbers.
+    goes_round: bool,
 }
 
 /// The place that was not understood and may write the index, where nothing in the body that was understood does.
@@ -208,8 +217,16 @@ fn tests_of(body: &Body, condition: TermId) -> Vec<Test> {
                 if let Some((index, occurrence, offset, change)) = compared(body, side) {
                     // A side effect on one side and a use on the other have no order (C11 6.5p2).
                     let alone = change == 0 || body.walk(other).all(|x| body.as_symbol(x) != Some(index));
-                    if alone {
-                        out.push(Test { index, occurrence, bound: Some(other), relation, offset, change });
+                    let bound = Some(other);
+                    let goes_round = change == 0 && offset != 0 && is_unsigned(body, index);
+                    // in a wider type the bound may be a number that the sum never comes to
+                    let own = body.types.as_int(body.symbols[index].ty);
+                    let is_in_own = [side, other].iter().all(|&x| {
+                        let of = body.types.as_int(body.ty(x));
+                        own.zip(of).is_some_and(|(own, of)| own.common(of) == own)
+                    });
+                    if alone && (!goes_round || is_in_own) {
+                        out.push(Test { index, occurrence, bound, relation, offset, change, goes_round });
                     }
                 }
             }
@@ -217,12 +234,17 @@ fn tests_of(body: &Body, condition: TermId) -> Vec<Test> {
         // `while (n--)`, `for (…; n; …)`: compared with zero.
         (Op::Sym(_) | Op::Step { .. }, _) => {
             if let Some((index, occurrence, offset, change)) = compared(body, condition) {
-                out.push(Test { index, occurrence, bound: None, relation: BinOp::Ne, offset, change });
+                let (bound, relation) = (None, BinOp::Ne);
+                out.push(Test { index, occurrence, bound, relation, offset, change, goes_round: false });
             }
         }
         _ => {}
     }
     out
+}
+
+fn is_unsigned(body: &Body, s: SymbolId) -> bool {
+    body.types.as_int(body.symbols[s].ty).is_some_and(|k| !k.signed())
 }
 
 /// An index as it stands in a condition: `i`, `i++`, `--i`, `i + 3`, `i - 1`, under widening conversions. The numbers
@@ -246,8 +268,9 @@ fn compared(body: &Body, side: TermId) -> Option<(SymbolId, TermId, i128, i128)>
             let place = strip_casts(body, a)?;
             let s = body.as_symbol(place)?;
             let (sum, own) = (body.types.as_int(body.ty(t))?, body.types.as_int(body.symbols[s].ty)?);
-            // Other sums would wrap where the index does not.
-            if !body.arithmetic(t).is_exact(sum) || !own.signed() {
+            // Other sums would wrap where the index does not; of one in the index's own unsigned type whoever asks sees to that.
+            let is_exact = body.arithmetic(t).is_exact(sum) && own.signed();
+            if !is_exact && (own.signed() || sum != own) {
                 return None;
             }
             Some((s, place, if *op == BinOp::Sub { -by } else { by }, 0))

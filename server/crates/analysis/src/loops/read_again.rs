@@ -16,9 +16,20 @@ pub(super) fn is_read_again(
     written: SymbolId,
 ) -> bool {
     let of = |s: SymbolId| accesses.iter().filter(move |a| a.base == s);
+    // through a union one type may be stored and another read (C11 6.5.2.3, note 95)
+    let in_union = |t: TermId| match (body.op(t), body.args(t)) {
+        (Op::Member { arrow, .. }, &[of]) => {
+            let record = if *arrow { body.types.element(body.ty(of)) } else { Some(body.ty(of)) };
+            record.is_some_and(|r| match body.types.kind(r) {
+                TypeKind::Record(r) => body.types.record(*r).is_union,
+                _ => true,
+            })
+        }
+        _ => false,
+    };
     let is_plain = |a: &AffineAccess| {
         let quals = body.types.quals(body.ty(a.term));
-        a.inside.is_all() && !quals.is_volatile && !quals.is_atomic
+        a.inside.is_all() && !quals.is_volatile && !quals.is_atomic && !body.walk(a.term).any(in_union)
     };
     let cell = |a: &AffineAccess| -> Option<Vec<i128>> {
         a.subs.iter().map(|s| s.value.as_ref()?.as_constant()).collect()

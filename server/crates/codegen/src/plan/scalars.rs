@@ -69,10 +69,12 @@ impl<'a> Builder<'_, 'a> {
                             self.refuse(RefusalKind::RoundedReduction(s), u);
                         }
                     }
-                    ReductionOp::Min | ReductionOp::Max if is_float => match min_max_form(body, u, r.place) {
-                        Some(f) => forms.push(f),
-                        None => self.refuse(RefusalKind::NanOrder(s), u),
-                    },
+                    ReductionOp::Min | ReductionOp::Max if is_float => {
+                        match min_max_form(body, u, &holders(body, r)) {
+                            Some(f) => forms.push(f),
+                            None => self.refuse(RefusalKind::NanOrder(s), u),
+                        }
+                    }
                     ReductionOp::BitAnd | ReductionOp::BitOr | ReductionOp::BitXor if is_float => {
                         self.refuse(RefusalKind::Operation, u)
                     }
@@ -189,15 +191,24 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
+/// What holds an accumulator's value when an update begins: itself, and a variable that it is copied into (`t = s; s = t > e ? t : e;`).
+pub(super) fn holders(body: &Body, r: &analysis::Reduction) -> Vec<TermId> {
+    let copies = r.updates.iter().filter_map(|&u| match (body.op(u), body.args(u)) {
+        (Op::Assign, &[to, of]) if body.same(of, r.place) => Some(to),
+        _ => None,
+    });
+    std::iter::once(r.place).chain(copies).collect()
+}
+
 /// How an update treats NaN; `None` if it is not known.
-fn min_max_form(body: &Body, update: TermId, place: TermId) -> Option<MinMaxForm> {
+fn min_max_form(body: &Body, update: TermId, holders: &[TermId]) -> Option<MinMaxForm> {
     let strip = |mut t: TermId| {
         while *body.op(t) == Op::Cast {
             t = *body.args(t).first()?;
         }
         Some(t)
     };
-    let is_s = |t: TermId| strip(t).is_some_and(|t| body.same(t, place));
+    let is_s = |t: TermId| strip(t).is_some_and(|t| holders.iter().any(|&h| body.same(t, h)));
     let compares =
         |c: TermId| matches!(body.op(c), Op::Binary(BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge));
     let args = body.args(update);

@@ -28,7 +28,7 @@ pub(super) fn zeros(body: &Body, r: &analysis::Reduction) -> Zeros {
         _ => false,
     };
     for &u in r.updates.iter().filter(|&&u| !keeps(u)) {
-        let this = match taken(body, u, r.place) {
+        let this = match taken(body, u, &super::scalars::holders(body, r)) {
             Some((value, takes_equal)) => match (keeps_its_zero(body, value, r.ty, DEPTH), takes_equal) {
                 (true, false) => Zeros::Alike,
                 (true, true) => Zeros::Replaced,
@@ -50,14 +50,14 @@ pub(super) fn zeros(body: &Body, r: &analysis::Reduction) -> Zeros {
 const DEPTH: u32 = 6;
 
 /// The value that an update compares, and whether it takes one that is equal. `None`: not told.
-fn taken(body: &Body, update: TermId, place: TermId) -> Option<(TermId, bool)> {
+fn taken(body: &Body, update: TermId, holders: &[TermId]) -> Option<(TermId, bool)> {
     let strip = |mut t: TermId| {
         while *body.op(t) == Op::Cast {
             t = *body.args(t).first()?;
         }
         Some(t)
     };
-    let is_place = |t: TermId| strip(t).is_some_and(|t| body.same(t, place));
+    let is_place = |t: TermId| strip(t).is_some_and(|t| holders.iter().any(|&h| body.same(t, h)));
     let (condition, keeps_if_true) = match (body.op(update), body.args(update)) {
         (Op::If, &[c, _]) => (c, false),
         (Op::Assign | Op::Declare(_), &[.., value]) => {

@@ -362,6 +362,10 @@ impl Lower<'_> {
                     Asked::Nothing if self.is_array_of(made.ty, spec.ty) => spec.align,
                     asked => asked,
                 };
+                // its lengths are computed where it stands, whatever their variables hold where it is used (C11 6.7.8p3)
+                if !self.file_scope() {
+                    out.extend(self.b.types.lengths_in(made.ty));
+                }
                 if self.file_scope() {
                     let what = Exported::Typedef(made.ty, align);
                     self.exports.push(Export { name: text.clone(), what });

@@ -587,12 +587,19 @@ impl Lower<'_> {
         match self.b.types.size_align(t) {
             Some((size, _)) => self.term(Op::Int(i128::from(size)), [], ulong, node),
             // Of an array of variable length the operand is evaluated (C11 6.5.3.4p2).
-            None if self.does_something(operand) && self.may_vary(t) => {
+            None if self.may_vary(t) && (self.does_something(operand) || self.makes_a_length(operand)) => {
                 let reason = "`sizeof` evaluates an operand of variable length, which is not followed";
                 self.reject_named(RejectKind::Unsupported, reason, node, vec![operand])
             }
             None => self.term(Op::SizeOf, [operand], ulong, node),
         }
+    }
+
+    /// Whether a conversion in an expression is to a type whose lengths are computed there.
+    fn makes_a_length(&self, id: TermId) -> bool {
+        let term = self.b.get(id);
+        let here = term.op == Op::Cast && self.b.types.lengths_in(term.ty).next().is_some();
+        here || term.args.iter().any(|&a| self.makes_a_length(a))
     }
 
     /// Whether a type may be that of an array of variable length.

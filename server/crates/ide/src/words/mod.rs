@@ -25,7 +25,7 @@ use analysis::{
     ReductionOp, Verdict,
 };
 use rustc_hash::FxHashSet;
-use term::{Op, SymbolId, TermId};
+use term::{Op, SymbolId, TermId, TypeKind};
 
 use crate::function_view::FunctionView;
 use crate::lints::parallel_inside;
@@ -170,6 +170,37 @@ pub(crate) fn conditions_met(view: &FunctionView, id: LoopId, met_by: MetBy) -> 
     shorten(all_conditions_met(view, id, met_by), 3)
 }
 
+/// An object by what the loop calls it: by the pointer that shows it there, where its own name stands elsewhere alone.
+fn shown_by(view: &FunctionView, id: LoopId, o: &analysis::Object) -> String {
+    let (body, inside) = (view.body(), view.of(id).term);
+    let names = |s: SymbolId| body.walk(inside).any(|t| body.as_symbol(t) == Some(s));
+    let is_variable = |s: SymbolId| body.symbols[s].storage != term::Storage::Path;
+    if !is_variable(o.symbol) || !o.fields.is_empty() || names(o.symbol) {
+        return view.object(o);
+    }
+    // a pointer that is set once, from the object or from such a pointer
+    let leads = |mut p: SymbolId| {
+        for _ in 0..4 {
+            let mut set = body.walk(body.root).filter_map(|t| match (body.op(t), body.args(t)) {
+                (Op::Declare(s), &[value]) if *s == p => Some(value),
+                (Op::Assign, &[place, value]) if body.as_symbol(place) == Some(p) => Some(value),
+                _ => None,
+            });
+            let (Some(value), None) = (set.next(), set.next()) else { return false };
+            match analysis::base_symbol(body, value) {
+                Some(s) if s == o.symbol => return true,
+                Some(s) => p = s,
+                None => return false,
+            }
+        }
+        false
+    };
+    let is_pointer = |s: SymbolId| matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. });
+    let mut named =
+        body.walk(inside).filter_map(|t| body.as_symbol(t)).filter(|&s| is_pointer(s) && is_variable(s));
+    named.find(|&s| leads(s)).map_or_else(|| view.object(o), |s| view.symbol(s).to_owned())
+}
+
 /// Likewise, and none left out.
 pub(crate) fn all_conditions_met(view: &FunctionView, id: LoopId, met_by: MetBy) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
@@ -183,7 +214,12 @@ pub(crate) fn all_conditions_met(view: &FunctionView, id: LoopId, met_by: MetBy)
         _ => offer || !is_for_copies(view, id, kind),
     };
     for c in conditions.filter(|c| c.met_by == met_by && is_told(&c.kind)) {
-        let sentence = condition(view, &c.kind).sentence;
+        let sentence = match &c.kind {
+            ConditionKind::NoAlias(a, b) => {
+                format!("`{}` and `{}` do not overlap", shown_by(view, id, a), shown_by(view, id, b))
+            }
+            kind => condition(view, kind).sentence,
+        };
         if !said.insert(sentence.clone()) {
             continue;
         }

@@ -287,7 +287,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             let name = view.symbol(*symbol);
             words(
                 "carried-scalar",
-                format!("`{name}` passes a value from one iteration to the next (line {line}) in a way that is not a known reduction"),
+                format!("`{name}` may pass a value from one iteration to the next (line {line}) in a way that is not a known reduction"),
                 "",
             )
         }
