@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::{IdVec, IndexId, Span};
 use rustc_hash::FxHashMap;
 
-use crate::{Op, Overflow, Promise, Semantics, Symbol, SymbolId, TypeId, Types};
+use crate::{Op, Overflow, Promise, Semantics, Storage, Symbol, SymbolId, TypeId, Types};
 
 base::id!(
     /// A term of one body.
@@ -259,6 +259,30 @@ impl Body {
     /// The term and everything under it, parents first, in textual order. Not recursive: depth costs no stack.
     pub fn walk(&self, root: TermId) -> Walk<'_> {
         Walk { body: self, stack: vec![root] }
+    }
+    /// The one value that a variable of the function ever gets, where it is declared or assigned; of a parameter none, which has a value
+    /// before all others.
+    pub fn only_value(&self, s: SymbolId) -> Option<TermId> {
+        if !self.symbols[s].is_own_scalar() || matches!(self.symbols[s].storage, Storage::Param(_)) {
+            return None;
+        }
+        let mut value = None;
+        for t in self.walk(self.root) {
+            match (self.op(t), self.args(t)) {
+                (Op::Declare(d), &[init]) if *d == s && value.is_none() => value = Some(init),
+                (Op::Declare(d), &[_, ..]) if *d == s => return None,
+                (Op::Assign | Op::Compound(_) | Op::Step { .. } | Op::AddrOf, &[place, ..])
+                    if self.as_symbol(place) == Some(s) =>
+                {
+                    match (self.op(t), value) {
+                        (Op::Assign, None) => value = self.args(t).get(1).copied(),
+                        _ => return None,
+                    }
+                }
+                _ => {}
+            }
+        }
+        value
     }
     /// What is computed for a type where the term stands, beside its arguments: the lengths in the type of what is declared, converted
     /// to, or measured (C11 6.7.6.2p5).

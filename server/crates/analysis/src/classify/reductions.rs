@@ -67,6 +67,12 @@ fn in_order(body: &Looked<'_>, t: TermId) -> Vec<TermId> {
     }
 }
 
+/// The statements of each list under a term, in their order.
+fn lists<'b>(body: &'b Looked<'_>, root: TermId) -> impl Iterator<Item = Vec<TermId>> + 'b {
+    let all = body.walk(root).filter(|&t| *body.op(t) == Op::List);
+    all.map(|list| body.args(list).iter().flat_map(|&t| in_order(body, t)).collect())
+}
+
 /// Accumulations through a variable that carries the sum to the accumulator and serves nothing else: `t = s + e; s = t;`. So do
 /// translators from Fortran write sums of complex numbers, with members of structures for both. `is_lost`: whether nobody reads
 /// a variable after the loop.
@@ -76,8 +82,7 @@ pub(crate) fn carried_updates(
     is_lost: &dyn Fn(SymbolId) -> bool,
 ) -> Vec<Update> {
     let mut out = Vec::new();
-    for list in body.walk(root).filter(|&t| *body.op(t) == Op::List) {
-        let all: Vec<TermId> = body.args(list).iter().flat_map(|&t| in_order(body, t)).collect();
+    for all in lists(body, root) {
         for (k, &keeps) in all.iter().enumerate() {
             let (Op::Assign, &[place, carrier]) = (body.op(keeps), body.args(keeps)) else { continue };
             let Some(s) = carrier_variable(body, carrier) else { continue };
@@ -111,8 +116,7 @@ pub(crate) fn copied_updates(
     is_lost: &dyn Fn(SymbolId) -> bool,
 ) -> Vec<Update> {
     let mut out = Vec::new();
-    for list in body.walk(root).filter(|&t| *body.op(t) == Op::List) {
-        let all: Vec<TermId> = body.args(list).iter().flat_map(|&t| in_order(body, t)).collect();
+    for all in lists(body, root) {
         for (k, &sets) in all.iter().enumerate() {
             let (Op::Assign, &[place, value]) = (body.op(sets), body.args(sets)) else { continue };
             // the variable, as a term of the value

@@ -25,6 +25,8 @@ pub struct LaneAccess {
     pub stride: LaneStride,
     /// Sectors of a full warp's request, least and most; `None`: the stride is not a known number.
     pub sectors: Option<(u64, u64)>,
+    /// Sectors that the lanes may take wherever they go: one each, and no more than the whole object has.
+    pub most: u64,
     /// Sectors that the distinct bytes of all lanes side by side need.
     pub ideal: u64,
     /// Of a warp.

@@ -130,7 +130,7 @@ pub(crate) fn best(mappings: &[Mapping]) -> usize {
 impl Mapping {
     /// Sectors of one request of each access, at most.
     pub fn most_sectors(&self) -> u64 {
-        self.accesses.iter().map(|a| a.sectors.map_or(a.lanes.into(), |(_, most)| most)).sum()
+        self.accesses.iter().map(|a| a.sectors.map_or(a.most, |(_, most)| most)).sum()
     }
 }
 
@@ -139,6 +139,7 @@ impl LaneAccess {
     fn join(&mut self, o: LaneAccess) {
         self.reads |= o.reads;
         self.writes |= o.writes;
+        self.most = self.most.max(o.most);
         if self.stride != o.stride {
             (self.stride, self.sectors) = (LaneStride::Unknown, None);
         }
@@ -174,7 +175,15 @@ fn lane_access(
     };
     let ideal = (u64::from(lanes) * bytes).div_ceil(SECTOR);
     let (reads, writes) = (!a.write, a.write);
-    Some(LaneAccess { term: a.term, base, reads, writes, bytes, stride, sectors, ideal, lanes })
+    let most = most(model, a.base).map_or(u64::from(lanes), |n| n.min(lanes.into()));
+    Some(LaneAccess { term: a.term, base, reads, writes, bytes, stride, sectors, most, ideal, lanes })
+}
+
+/// The sectors of an object of known size, wherever in a sector it begins.
+fn most(model: &Model<'_>, base: SymbolId) -> Option<u64> {
+    let ty = model.body.symbols[base].ty;
+    let known = !matches!(model.body.types.kind(ty), TypeKind::Pointer { .. });
+    model.body.types.size_align(ty).filter(|_| known).map(|(bytes, _)| bytes.div_ceil(SECTOR) + 1)
 }
 
 /// Sectors of so many lanes, least and most over where in its sector the first may be; `phase`: where it is.

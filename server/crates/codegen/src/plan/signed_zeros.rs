@@ -2,7 +2,7 @@
 //! of its result (IEEE 754-2008, 5.11). Kernels meet values in another order: where a zero replaces what was there before, the
 //! loop itself decides, unless no value is ever a negative zero.
 
-use term::{BinOp, Body, FloatKind, Op, Storage, SymbolId, TermId, TypeId, UnOp};
+use term::{BinOp, Body, FloatKind, Op, TermId, TypeId, UnOp};
 
 use super::ReductionPlan;
 
@@ -113,7 +113,7 @@ fn is_never_negative(body: &Body, t: TermId, depth: u32) -> bool {
             _ => false,
         },
         (Op::Sym(s), _) if depth > 0 => {
-            defined(body, *s).is_some_and(|value| is_never_negative(body, value, depth - 1))
+            body.only_value(*s).is_some_and(|value| is_never_negative(body, value, depth - 1))
         }
         _ => false,
     }
@@ -151,35 +151,10 @@ fn is_never_negative_zero(body: &Body, t: TermId, depth: u32) -> bool {
         },
         (Op::Sym(s), _) if depth > 0 => {
             let ty = body.symbols[*s].ty;
-            defined(body, *s).is_some_and(|value| keeps_its_zero(body, value, ty, depth - 1))
+            body.only_value(*s).is_some_and(|value| keeps_its_zero(body, value, ty, depth - 1))
         }
         _ => false,
     }
-}
-
-/// The one value that a variable of the function is given, where it is declared.
-fn defined(body: &Body, s: SymbolId) -> Option<TermId> {
-    // a parameter has a value before all others
-    if !body.symbols[s].is_own_scalar() || matches!(body.symbols[s].storage, Storage::Param(_)) {
-        return None;
-    }
-    let mut value = None;
-    for t in body.walk(body.root) {
-        match (body.op(t), body.args(t)) {
-            (Op::Declare(d), &[init]) if *d == s && value.is_none() => value = Some(init),
-            (Op::Declare(d), &[_, ..]) if *d == s => return None,
-            (Op::Assign | Op::Compound(_) | Op::Step { .. } | Op::AddrOf, &[place, ..])
-                if body.as_symbol(place) == Some(s) =>
-            {
-                match (body.op(t), value) {
-                    (Op::Assign, None) => value = body.args(t).get(1).copied(),
-                    _ => return None,
-                }
-            }
-            _ => {}
-        }
-    }
-    value
 }
 
 impl ReductionPlan {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use analysis::{Across, LaneAccess, LaneBranch, LaneStride, LoopId, Mapping};
-use term::{Op, TypeKind};
+use term::Op;
 
 use super::{list, plural, quoted};
 use crate::function_view::FunctionView;
@@ -136,18 +136,6 @@ fn is_short(view: &FunctionView, l: LoopId, lanes: i128) -> Option<bool> {
     Some(span / step.abs().max(1) < lanes)
 }
 
-/// Bytes that a memory request moves at once (CUDA C++ Best Practices Guide, 9.2.1).
-const SECTOR: u64 = 32;
-
-/// The sectors that the lanes' accesses may take: one each, and no more than the whole object has.
-fn most_of_object(view: &FunctionView, a: &LaneAccess) -> u64 {
-    let body = view.body();
-    let ty = body.symbols[a.base].ty;
-    let known = !matches!(body.types.kind(ty), TypeKind::Pointer { .. });
-    let whole = body.types.size_align(ty).filter(|_| known).map(|(bytes, _)| bytes.div_ceil(SECTOR) + 1);
-    whole.map_or(u64::from(a.lanes), |n| n.min(a.lanes.into()))
-}
-
 fn without_blanks(text: &str) -> String {
     text.split_whitespace().collect()
 }
@@ -193,13 +181,11 @@ fn accesses(view: &FunctionView, m: &Mapping, out: &mut Prediction) {
             names.push(format!("{more} more"));
         }
         let names = list(&names);
+        let most = all.iter().map(|a| a.most).max().unwrap_or_default();
         let sectors = match g.sectors {
             Some((a, b)) if a == b => plural(a as usize, "sector"),
             Some((a, b)) => format!("{a} to {b} sectors"),
-            None => format!(
-                "up to {} sectors",
-                all.iter().map(|a| most_of_object(view, a)).max().unwrap_or_default()
-            ),
+            None => format!("up to {} sectors", most),
         };
         let cost = format!("{sectors} of 32 B a request (ideal {})", g.ideal);
         let (is_bad, said) = match &g.stride {
@@ -223,8 +209,7 @@ fn accesses(view: &FunctionView, m: &Mapping, out: &mut Prediction) {
                 (true, format!("in an order that is not followed: {names}, {cost}"))
             }
         };
-        let most = || all.iter().map(|a| most_of_object(view, a)).max().unwrap_or_default();
-        let more = g.sectors.map_or_else(most, |(_, most)| most).saturating_sub(g.ideal);
+        let more = g.sectors.map_or(most, |(_, most)| most).saturating_sub(g.ideal);
         if is_bad {
             bad += 1;
         }

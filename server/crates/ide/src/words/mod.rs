@@ -181,13 +181,7 @@ fn shown_by(view: &FunctionView, id: LoopId, o: &analysis::Object) -> String {
     // a pointer that is set once, from the object or from such a pointer
     let leads = |mut p: SymbolId| {
         for _ in 0..4 {
-            let mut set = body.walk(body.root).filter_map(|t| match (body.op(t), body.args(t)) {
-                (Op::Declare(s), &[value]) if *s == p => Some(value),
-                (Op::Assign, &[place, value]) if body.as_symbol(place) == Some(p) => Some(value),
-                _ => None,
-            });
-            let (Some(value), None) = (set.next(), set.next()) else { return false };
-            match analysis::base_symbol(body, value) {
+            match body.only_value(p).and_then(|value| analysis::base_symbol(body, value)) {
                 Some(s) if s == o.symbol => return true,
                 Some(s) => p = s,
                 None => return false,

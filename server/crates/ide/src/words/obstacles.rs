@@ -179,8 +179,9 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             words(
                 "indirect-subscript",
                 match (bounds_of(view, *term), is_counted_up(view, *term)) {
-                    (Some(_), _) if scattered(view, *term).is_some() => scattered(view, *term).unwrap_or_default(),
-                    (Some(what), _) => format!("{what}, `{}`, {how}, and what iterations touch may overlap", view.text(*term)),
+                    (Some(what), _) => scattered(view, *term).unwrap_or_else(|| {
+                        format!("{what}, `{}`, {how}, and what iterations touch may overlap", view.text(*term))
+                    }),
                     (None, _) if called_by_name(view, *term).is_some() => {
                         format!("{} is not followed, and two iterations may touch the same cell", subscript(view, *term, line))
                     }

@@ -42,14 +42,6 @@ pub(super) fn scattered(view: &FunctionView, t: TermId) -> Option<String> {
 /// Whether a subscript, or what the variable that it is was set to, is all sums and products, and multiplies variables by one another.
 fn multiplies_variables(view: &FunctionView, t: TermId) -> bool {
     let body = view.body();
-    let given = |s: SymbolId| {
-        let mut set = body.walk(body.root).filter_map(|w| match (body.op(w), body.args(w)) {
-            (Op::Declare(d), &[value]) if *d == s => Some(value),
-            (Op::Assign, &[p, value]) if body.as_symbol(p) == Some(s) => Some(value),
-            _ => None,
-        });
-        set.next().filter(|_| set.next().is_none())
-    };
     let subscript = match body.op(t) {
         Op::Index => body.args(t).get(1).copied().unwrap_or(t),
         _ => t,
@@ -64,7 +56,7 @@ fn multiplies_variables(view: &FunctionView, t: TermId) -> bool {
         left -= 1;
         match body.op(x) {
             _ if left == 0 => return false,
-            Op::Sym(s) if x == subscript => open.extend(given(*s)),
+            Op::Sym(s) if x == subscript => open.extend(body.only_value(*s)),
             Op::Sym(_) | Op::Int(_) | Op::Member { .. } => {}
             Op::Binary(BinOp::Mul) if body.args(x).iter().all(|&a| counts(a)) => return false,
             Op::Binary(BinOp::Mul) => {
@@ -92,14 +84,8 @@ fn scatters(view: &FunctionView, t: TermId) -> Option<TermId> {
     let is_loaded = |x: TermId| match body.as_symbol(x) {
         None => is_load(x),
         Some(s) => {
-            let mut set = body.walk(body.root).filter(|&w| match body.op(w) {
-                Op::Declare(d) => *d == s && !body.args(w).is_empty(),
-                op => op.is_write() && body.args(w).first().is_some_and(|&p| body.as_symbol(p) == Some(s)),
-            });
-            let value = |w: TermId| body.args(w).last().copied();
-            let first = set.next();
-            first.is_some_and(|w| body.walk(inside).any(|x| x == w) && value(w).is_some_and(is_load))
-                && set.next().is_none()
+            let value = body.only_value(s).filter(|&v| is_load(v));
+            value.is_some_and(|v| body.walk(inside).any(|x| x == v))
         }
     };
     let places =
