@@ -87,15 +87,26 @@ pub fn analyze(body: &Body, program: &Program, effort: Effort, budget: &Budget) 
     if calls::inline::read(body.len(), &whole).is_err() {
         return loops::unread(body, &whole);
     }
-    let Some(e) = calls::inline::expand(body, program) else {
-        return loops::analyze(body, program, effort, &whole, body.len());
+    let mut facts = match calls::inline::expand(body, program) {
+        None => loops::analyze(body, program, effort, &whole, body.len()),
+        Some(e) => {
+            if calls::inline::read(e.body.len().saturating_sub(body.len()), &whole).is_err() {
+                return loops::unread(body, &whole);
+            }
+            let mut facts = loops::analyze(&e.body, program, effort, &whole, body.len());
+            calls::project_facts::settle(&e, &mut facts);
+            facts
+        }
     };
-    if calls::inline::read(e.body.len().saturating_sub(body.len()), &whole).is_err() {
-        return loops::unread(body, &whole);
-    }
-    let mut facts = loops::analyze(&e.body, program, effort, &whole, body.len());
-    calls::project_facts::settle(&e, &mut facts);
+    loops::grants::grant(body, program, effort, &whole, &mut facts);
     facts
+}
+
+/// The function with a loop as it is where none of its ways out is taken: `assert(!c)` for `if (c) { error(); return; }`, in functions
+/// that it calls too, which are written out. It means the function for that loop alone, whose term it keeps, and under the conditions of
+/// the loop's facts. `None` where there are none, or others than branches.
+pub fn without_ways_out(body: &Body, program: &Program, target: TermId) -> Option<Body> {
+    calls::inline::granted(body, program, target).map(|(e, _)| e.body)
 }
 
 /// What a kernel for this loop needs, or why there can be none. `collapse`: how many nested loops to run in parallel

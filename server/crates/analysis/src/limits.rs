@@ -47,6 +47,8 @@ pub(crate) mod calls_inline {
     pub(crate) const MAX_ADDED_LARGE: usize = 60_000;
     /// Terms of such a function.
     pub(crate) const MAX_LARGE: usize = 20_000;
+    /// Terms of a function whose ways out are looked for.
+    pub(crate) const MAX_GRANTED: usize = 1_000;
 }
 
 /// Of `calls::inline::structure`.

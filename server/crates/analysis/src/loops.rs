@@ -1,12 +1,17 @@
 //! From a body to the facts of each of its loops.
 
 pub(crate) mod aliases;
+mod blockers;
+pub(crate) mod grants;
 mod obligations;
 mod promises;
 mod read_again;
 mod replays;
 
+pub(crate) use blockers::{opaque_places, plain_blockers};
 pub(crate) use obligations::{expr_of, meet_obligations};
+
+use self::blockers::blockers;
 
 use crate::calls::inline::read;
 use crate::context::Context;
@@ -14,9 +19,9 @@ use crate::limits::loops::{MAX_LISTED, MAX_SORTED, PRIVACY_STEPS};
 
 use self::replays::Replays;
 
-use base::{Budget, Effort};
+use base::{Budget, Effort, IndexId};
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{BinOp, Body, Op, SymbolId, TermId};
+use term::{BinOp, Body, SymbolId, TermId};
 
 use crate::algebra::poly::Domain;
 use crate::classify::privatize::{privacy, Privacy};
@@ -38,45 +43,64 @@ pub(crate) fn analyze(body: &Body, program: &Program, effort: Effort, whole: &Bu
     let cx = Context::new(body, program, own, whole);
     let mut facts = Facts::default();
     for at in 0..cx.loops.len() {
-        let part = whole.part(effort.each_loop.min(whole.left()));
-        // all of a loop is walked over several times: for how it counts, what stands in its way, its scalars, what it leaves
-        let mut l = match read(body.walk(cx.loops[at].0).count(), &part) {
-            Ok(()) => {
-                let l = one_loop(&cx, at, effort.each_loop > crate::TYPING_STEPS, &part);
-                LoopFacts {
-                    recurrences: recurrences(
-                        &Looked { body, program: cx.program },
-                        &cx.effects,
-                        &cx.parents,
-                        &l,
-                        &part,
-                    ),
-                    ..l
-                }
-            }
-            Err(_) => unread_loop(&cx, at),
-        };
-        // what may be live was taken to be
-        if l.verdict == Verdict::Unknown && cx.liveness_cut_short() {
-            l.obstacles.push(Obstacle { kind: ObstacleKind::Budget(Work::Liveness), term: l.term });
-        }
-        // a loop cut short by what others have left says so
-        if part.left() == 0 && whole.left() < effort.each_loop {
-            let budgets = l.obstacles.iter_mut().filter(|o| matches!(o.kind, ObstacleKind::Budget(_)));
-            budgets.for_each(|o| o.kind = ObstacleKind::Budget(Work::Others));
-        }
-        let _ = whole.spend(part.taken());
+        let l = a_loop(&cx, at, effort, whole);
         if l.obstacles.iter().any(|o| matches!(o.kind, ObstacleKind::Budget(_))) {
             facts.out_of_budget = true;
         }
         facts.loops.push(l);
     }
+    note_effort(cx, whole, &mut facts);
+    facts
+}
+
+/// The facts of one loop alone; none where the loop is gone.
+pub(crate) fn analyze_one(
+    body: &Body,
+    program: &Program,
+    effort: Effort,
+    whole: &Budget,
+    (own, root): (usize, TermId),
+) -> Facts {
+    let cx = Context::new(body, program, own, whole);
+    let mut facts = Facts::default();
+    if let Some(id) = cx.ids.get(&root) {
+        facts.loops.push(a_loop(&cx, id.index(), effort, whole));
+    }
+    note_effort(cx, whole, &mut facts);
+    facts
+}
+
+fn note_effort(cx: Context<'_>, whole: &Budget, facts: &mut Facts) {
     facts.steps = whole.taken();
     facts.tests = cx.solver.counts.take();
     let followed = cx.followed.take().into_iter();
-    facts.rests_on = followed.map(|name| (name.clone(), program.text_of(&name))).collect();
+    facts.rests_on = followed.map(|name| (name.clone(), cx.program.text_of(&name))).collect();
     facts.rests_on.sort();
-    facts
+}
+
+fn a_loop(cx: &Context<'_>, at: usize, effort: Effort, whole: &Budget) -> LoopFacts {
+    let body = cx.body;
+    let part = whole.part(effort.each_loop.min(whole.left()));
+    // all of a loop is walked over several times: for how it counts, what stands in its way, its scalars, what it leaves
+    let mut l = match read(body.walk(cx.loops[at].0).count(), &part) {
+        Ok(()) => {
+            let l = one_loop(cx, at, effort.each_loop > crate::TYPING_STEPS, &part);
+            let looked = Looked { body, program: cx.program };
+            LoopFacts { recurrences: recurrences(&looked, &cx.effects, &cx.parents, &l, &part), ..l }
+        }
+        Err(_) => unread_loop(cx, at),
+    };
+    // what may be live was taken to be
+    if l.verdict == Verdict::Unknown && cx.liveness_cut_short() {
+        l.obstacles.push(Obstacle { kind: ObstacleKind::Budget(Work::Liveness), term: l.term });
+    }
+    // a loop cut short by what others have left says so
+    if part.left() == 0 && whole.left() < effort.each_loop {
+        let budgets = l.obstacles.iter_mut().filter(|o| matches!(o.kind, ObstacleKind::Budget(_)));
+        budgets.for_each(|o| o.kind = ObstacleKind::Budget(Work::Others));
+    }
+    let _ = whole.spend(part.taken());
+    l
 }
 
 /// Of a function for which there are not even the steps to see what it writes.
@@ -118,6 +142,7 @@ pub(crate) fn of_loop(body: &Body, t: TermId, depth: u32, control: Result<Contro
         reductions: Vec::new(),
         inductions: Vec::new(),
         recurrences: Vec::new(),
+        granted: None,
         mark: mark_of(body, t),
         promises: Vec::new(),
     }
@@ -169,28 +194,6 @@ pub(crate) fn assumptions(
     meet_obligations(reading, &mut facts);
     alias_conditions(cx, &reading.model, accesses, &mut facts);
     (facts.conditions, facts.obstacles)
-}
-
-/// The same where calls are not written out: those that touch memory are as good as unknown.
-pub(crate) fn plain_blockers(body: &Body, t: TermId, out: &mut Vec<Obstacle>) {
-    blockers(body, &Program::default(), t, out);
-    for x in body.walk(t).filter(|&x| *body.op(x) == Op::Call) {
-        if let Some(f) = body.callee(x) {
-            if !crate::flow::effects::is_pure_callee(body, f) && out.iter().all(|o| o.term != x) {
-                out.push(Obstacle { kind: ObstacleKind::UnknownCall(f), term: x });
-            }
-        }
-    }
-}
-
-/// What is inside a loop and cannot be seen through.
-pub(crate) fn opaque_places(body: &Body, t: TermId) -> Vec<Obstacle> {
-    let mut out = Vec::new();
-    plain_blockers(body, t, &mut out);
-    if let Some(exit) = early_exit(body, t) {
-        out.push(Obstacle { kind: ObstacleKind::EarlyExit, term: exit });
-    }
-    out
 }
 
 /// A loop for which there are not even the steps to walk over it.
@@ -344,50 +347,6 @@ fn conclude(facts: &mut LoopFacts) {
         Verdict::Independent | Verdict::Reduction => facts.dependences.clear(),
         Verdict::Unknown => {}
     }
-}
-
-/// Places under the loop that may do anything.
-pub(crate) fn blockers(body: &Body, program: &Program, t: TermId, out: &mut Vec<Obstacle>) {
-    let parents = if body.walk(t).any(|x| matches!(body.op(x), Op::Case | Op::Default)) {
-        body.parents()
-    } else {
-        Vec::new()
-    };
-    for x in body.walk(t) {
-        let kind = match body.op(x) {
-            // A label inside a part of a `switch` body (Duff's device) jumps into the middle of that part.
-            Op::Case | Op::Default => {
-                let list = parents.get(x.0 as usize).copied().flatten();
-                let switch = list.and_then(|l| parents.get(l.0 as usize).copied().flatten());
-                match switch {
-                    Some(s) if *body.op(s) == Op::Switch => continue,
-                    _ => ObstacleKind::NotUnderstood,
-                }
-            }
-            Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Var(_) | Op::Name(_) | Op::Cons => {
-                ObstacleKind::NotUnderstood
-            }
-            // the model takes it for granted, or says that it cannot
-            Op::Call if body.asserted(x).is_some() => continue,
-            Op::Call => match crate::flow::called::call(body, program, x) {
-                Ok(_) => continue,
-                Err(kind) => kind,
-            },
-            _ => continue,
-        };
-        // A mark's clauses are not part of the program.
-        if matches!(body.op(x), Op::Apply(_)) && is_clause(body, t, x) {
-            continue;
-        }
-        let o = Obstacle { kind, term: x };
-        if !out.iter().any(|p| p.kind == o.kind) {
-            out.push(o);
-        }
-    }
-}
-
-fn is_clause(body: &Body, root: TermId, x: TermId) -> bool {
-    body.walk(root).any(|m| matches!(body.op(m), Op::Mark(_)) && body.args(m).contains(&x))
 }
 
 // ---- dependences

@@ -311,6 +311,7 @@ fn not_analyzed(body: &Body) -> Facts {
             reductions: Vec::new(),
             inductions: Vec::new(),
             recurrences: Vec::new(),
+            granted: None,
             mark: None,
             promises: Vec::new(),
         });

@@ -113,6 +113,8 @@ pub(crate) enum NoKernel {
     /// It is no kernel, and the nests in it cannot share their data on the device: why, in words of the function as its offload
     /// reads it.
     Together(String),
+    /// Of a function as its plan reads it, in whose words it is told: a sentence, and a few words.
+    Told(String, Option<String>),
     /// With the functions that it calls it is longer than is followed.
     TooLong,
     /// Analysis cannot describe what a kernel needs to know; the first obstacle, and arrays whose sizes would settle it.
@@ -421,7 +423,7 @@ impl NoKernel {
             NoKernel::OwnLibrary(own) => format!(
                 "No kernel is made, because this program has its own `{own}`, and host code needs the library's. Give it another name."
             ),
-            NoKernel::Together(words) => words.clone(),
+            NoKernel::Together(words) | NoKernel::Told(words, _) => words.clone(),
             NoKernel::TooLong => {
                 "No kernels are made of the nests in it: with the functions that it calls it is longer than is analyzed together.".to_owned()
             }
@@ -457,6 +459,7 @@ impl NoKernel {
             NoKernel::OnDevice => Some("on a device already".to_owned()),
             NoKernel::OwnLibrary(own) => Some(format!("own {own}")),
             NoKernel::Together(_) => Some("data between its nests".to_owned()),
+            NoKernel::Told(_, label) => label.clone(),
             NoKernel::TooLong => Some("length".to_owned()),
             NoKernel::Obstacle(first, _) => Some(match first {
                 Some(first) => words::obstacle_label(view, first),
@@ -508,6 +511,9 @@ fn plan_counted<R>(
     then: impl FnOnce(&codegen::Plan, &FunctionView) -> R,
 ) -> Result<R, NoKernel> {
     let mut then = Some(then);
+    if view.of(id).granted.is_some() {
+        return written_out::without_ways_out(view, id, site, cancel, counted, &mut then);
+    }
     let why = match plan_as_it_is(view, id, site, cancel, counted, &mut then) {
         Err(why) if written_out::may_help(view, id, &why) => why,
         done => return done,

@@ -230,7 +230,9 @@ impl Asked<'_> {
                 break;
             }
             let id = view.facts.of_term(t);
-            let id = id.filter(|&id| is_parallel(view.of(id)) && body.origin(t) != Origin::Macro);
+            let is_whole = |id: &LoopId| view.of(*id).granted.is_none();
+            let id =
+                id.filter(|&id| is_parallel(view.of(id)) && body.origin(t) != Origin::Macro).filter(is_whole);
             if let Some(id) = id.filter(|&id| surroundings_allow(view, id).is_ok()) {
                 let collapse = view.of(id).mark.as_ref().and_then(|m| m.collapse);
                 let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, self.cancel.clone());

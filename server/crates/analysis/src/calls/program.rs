@@ -18,6 +18,7 @@ use crate::calls::read::{constants_beside, function as read_function, hidden_bes
 use crate::calls::summaries::solve;
 use crate::calls::watch::Watch;
 use crate::flow::called::Callees;
+use crate::limits::calls_inline::MAX_GRANTED;
 use crate::Summary;
 
 /// The functions of a program by name. Immutable; a clone shares. The empty program knows nothing of any function that
@@ -517,9 +518,9 @@ impl Inner {
                     let f = Arc::make_mut(f);
                     let mut h = FxHasher::default();
                     summary.hash(&mut h);
-                    match &f.shape {
-                        Some(_) => (&meaning, outer).hash(&mut h),
-                        None => 0u8.hash(&mut h),
+                    match f.shape.is_some() || f.body.len() <= MAX_GRANTED {
+                        true => (&meaning, outer).hash(&mut h),
+                        false => 0u8.hash(&mut h),
                     }
                     // The type decides whether a call fits.
                     f.local.signature.hash(&mut h);

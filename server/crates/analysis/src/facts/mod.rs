@@ -168,10 +168,22 @@ pub struct LoopFacts {
     /// What the loop computes from iteration to iteration, where that has a name. Only of loops that are not parallel;
     /// the verdict does not rest on it.
     pub recurrences: Vec<Recurrence>,
+    /// Where the facts are those of the loop without its ways out ([`crate::without_ways_out`]), which its conditions then say are not
+    /// taken: those that stand in the loop itself.
+    pub granted: Option<Vec<WayOut>>,
     /// The user's request to offload this loop, if it has one.
     pub mark: Option<MarkFacts>,
     /// What became of the promises that count for the loop.
     pub promises: Vec<PromiseFacts>,
+}
+
+/// A branch that a loop is judged without: it leaves the loop, prints, or calls what is not known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WayOut {
+    /// The `If`.
+    pub check: TermId,
+    /// What its condition then is whenever it is evaluated.
+    pub always: bool,
 }
 
 /// A counted loop: before each test the index is `lower + step * iteration`, and the loop goes on while

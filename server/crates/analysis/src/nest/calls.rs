@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use term::{BinOp, Body, IntKind, Op, Storage, TermId, TypeId, TypeKind};
+use term::{BinOp, Body, IntKind, Op, Storage, TermId, TypeId, TypeKind, UnOp};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, VarKind};
 use crate::flow::called::call;
@@ -166,12 +166,27 @@ impl Builder<'_> {
         if self.effects.writes_in(holds).iter().next().is_some() {
             return false;
         }
-        let (yes, _) = self.condition(holds);
+        let (mut yes, _) = self.condition(holds);
+        if yes.pieces.len() != 1 || !yes.exact {
+            // what says the same in all iterations is asked as a whole
+            let (mut c, mut denied) = (holds, false);
+            while let (Op::Unary(UnOp::Not), &[of]) = (self.body.op(c), self.body.args(c)) {
+                (c, denied) = (of, !denied);
+            }
+            let (says, says_not) = self.fixed_choice(c);
+            yes = if denied { says_not } else { says };
+        }
         let [all] = &yes.pieces[..] else { return false };
         if !yes.exact {
             return false;
         }
-        for c in all.clone() {
+        let all = all.clone();
+        // what is another number in each iteration is never the same in all
+        let is_moving = |c: &Constraint| c.equality && c.poly.vars().any(|v| !self.is_param(v));
+        if all.iter().any(is_moving) {
+            return false;
+        }
+        for c in all {
             let opposite = if c.equality { c.poly.scale(-1) } else { None };
             if c.equality && opposite.is_none() {
                 return false;

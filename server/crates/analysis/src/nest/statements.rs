@@ -355,7 +355,7 @@ impl Builder<'_> {
 
     /// A condition that numbers of the model do not say, but that has one answer while the root runs (`bias != NULL`,
     /// `alpha > 0.5`, `if (mask)`): a parameter, 1 where it holds and 0 where not.
-    fn fixed_choice(&mut self, t: TermId) -> (Domain, Domain) {
+    pub(super) fn fixed_choice(&mut self, t: TermId) -> (Domain, Domain) {
         let is_fixed = is_choice(self.body, t)
             && self.effects.is_invariant_in(self.body, t, self.root)
             && self.in_the_text(t).index() < self.how.own;

@@ -1,7 +1,7 @@
 //! Statements of a kernel's body.
 
 use term::strength::UNARY;
-use term::{Body, Op, SymbolId, TermId, TypeKind};
+use term::{Body, Op, Origin, SymbolId, TermId, TypeKind};
 
 use super::expr::Exprs;
 use super::{atomics, reduce};
@@ -58,7 +58,11 @@ impl Stmts<'_, '_> {
         }
         match (body.op(t), args) {
             (Op::Empty | Op::Mark(_), _) => {}
-            _ if body.asserted(t).is_some() => {}
+            _ if says_nothing(body, t) => {}
+            // of a call that is written out
+            (Op::List, all) if body.origin(t) == Origin::Made && !all.iter().any(|&s| declares(body, s)) => {
+                all.iter().for_each(|&s| self.statement(s, in_switch));
+            }
             (Op::List, _) => {
                 self.out.open("{");
                 self.block(t);
@@ -288,4 +292,17 @@ impl Stmts<'_, '_> {
             .collect();
         format!("{{{}}}", items.join(", "))
     }
+}
+
+/// Whether nothing is left of a statement in a kernel: assertions were proved, or tested by the host.
+fn says_nothing(body: &Body, t: TermId) -> bool {
+    match body.op(t) {
+        Op::Empty | Op::Mark(_) => true,
+        Op::List => body.args(t).iter().all(|&s| says_nothing(body, s)),
+        _ => body.asserted(t).is_some(),
+    }
+}
+
+fn declares(body: &Body, t: TermId) -> bool {
+    matches!(body.op(t), Op::Declare(_))
 }

@@ -30,6 +30,45 @@ pub(super) fn with_calls_written_out<R, F: FnOnce(&codegen::Plan, &FunctionView)
     })
 }
 
+/// Shows `then` the plan of a loop whose facts are those of the loop without its ways out.
+pub(super) fn without_ways_out<R, F: FnOnce(&codegen::Plan, &FunctionView) -> R>(
+    view: &FunctionView,
+    id: LoopId,
+    site: &OffloadSite<'_>,
+    cancel: &CancelToken,
+    counted: &Cell<u64>,
+    then: &mut Option<F>,
+) -> Result<R, NoKernel> {
+    // a keystroke has no time for that
+    if site.steps.is_some() {
+        return Err(LATER);
+    }
+    let term = view.of(id).term;
+    let body =
+        analysis::without_ways_out(view.body(), view.doc.program(), term).ok_or(NoKernel::NotParallel)?;
+    view.with_body(body, cancel, |view, analyzed| {
+        counted.set(counted.get() + analyzed.steps);
+        let id =
+            view.facts.of_term(term).filter(|&id| is_parallel(view.of(id))).ok_or(NoKernel::NotParallel)?;
+        let why = match plan_as_it_is(view, id, site, cancel, counted, then) {
+            Ok(done) => return Ok(done),
+            Err(why) => why,
+        };
+        if let Some(done) = may_help(view, id, &why)
+            .then(|| with_calls_written_out(view, id, site, cancel, counted, then))
+            .flatten()
+        {
+            return Ok(done);
+        }
+        Err(match why {
+            NoKernel::Obstacle(..) | NoKernel::Refused(_) => {
+                NoKernel::Told(why.words(view, id), why.label(view))
+            }
+            why => why,
+        })
+    })
+}
+
 /// Whether calls of the program's functions stand against a kernel, or may.
 pub(super) fn may_help(view: &FunctionView, id: LoopId, why: &NoKernel) -> bool {
     let body = view.body();

@@ -1,7 +1,7 @@
 //! Conditions in words: the contract's short text, and what must be true as the rest of a sentence.
 
-use analysis::{plain_name, Columns, ConditionKind, LoopId, Step};
-use term::{BinOp, Body, FloatKind, Len, Op, TermId, TypeKind};
+use analysis::{plain_name, Columns, ConditionKind, LoopId, Step, WayOut};
+use term::{BinOp, Body, FloatKind, Len, Op, TermId, TypeKind, UnOp};
 
 use super::operator;
 use crate::function_view::FunctionView;
@@ -344,11 +344,40 @@ fn in_row(
 
 fn asserted(view: &FunctionView, term: TermId) -> (&'static str, String, String) {
     let line = view.line(term);
-    let holds = view.body().asserted(term).map(|c| view.text(c));
+    let body = view.body();
+    let ways = view.facts.loops.iter().flat_map(|l| l.granted.iter().flatten());
+    if let Some(way) = ways.into_iter().find(|w| w.check == term) {
+        return way_out(view, *way);
+    }
+    let holds = body.asserted(term).map(|c| view.text(c));
     let sentence = match (&holds, callee(view, term)) {
         (Some(c), _) => format!("what is asserted on line {line} holds: `{c}`"),
-        (None, Some(f)) => format!("what `{f}`, called on line {line}, asserts holds"),
+        (None, Some(f)) => format!("no check in `{f}`, called on line {line}, fails"),
         (None, None) => format!("what is asserted on line {line} holds"),
     };
-    ("asserted", holds.unwrap_or_else(|| format!("line {line}")), sentence)
+    let text = match (holds, body.op(term)) {
+        (Some(holds), _) => holds,
+        (None, Op::Call) => view.text(term),
+        (None, _) => format!("line {line}"),
+    };
+    ("asserted", text, sentence)
+}
+
+/// That a branch is not entered.
+fn way_out(view: &FunctionView, way: WayOut) -> (&'static str, String, String) {
+    let body = view.body();
+    let (mut condition, mut always) = (body.args(way.check)[0], way.always);
+    while let (Op::Unary(UnOp::Not), &[of]) = (body.op(condition), body.args(condition)) {
+        (condition, always) = (of, !always);
+    }
+    let is_truth = matches!(body.op(condition), Op::Binary(op) if op.is_comparison() || op.is_logical());
+    let (text, line) = (view.text(condition), view.line(way.check));
+    let says = match (always, is_truth) {
+        (true, true) => "always holds",
+        (true, false) => "is not 0",
+        (false, true) => "never holds",
+        (false, false) => "is 0",
+    };
+    let sentence = format!("`{text}` on line {line} {says}");
+    ("asserted", if always { text.to_string() } else { format!("!({text})") }, sentence)
 }

@@ -8,7 +8,7 @@ use simulate::{
     check_claim, check_witness, run_traced, Aside, ConflictKind, Heap, Options, Program, Refutation, Seen,
     Trace, Value, Variable, WitnessQuery,
 };
-use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
+use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::fixture::{kind_name, verdict_name};
 use crate::nests::Call;
@@ -370,6 +370,13 @@ impl<'a> Case<'a> {
                 }
             };
             let lower = pred::term(self.body, c.lower, &values, 0);
+            if l.granted.is_some() && self.left_early(c, i, &values) == Some(true) {
+                return Err(format!(
+                    "`{}` is left early, though its conditions hold; called with {}",
+                    self.head(l),
+                    call.words
+                ));
+            }
             for (n, v) in i.index.iter().enumerate() {
                 // the last start is the test that failed
                 if n + 1 == i.index.len() {
@@ -393,6 +400,26 @@ impl<'a> Case<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the loop's condition held when it was last looked at; `None`: cannot be told.
+    fn left_early(&self, c: &analysis::Control, i: &simulate::Instance, values: &Values) -> Option<bool> {
+        if c.offset != 0 || c.at_least_once {
+            return None;
+        }
+        let bound = match c.bound {
+            Some(bound) => pred::term(self.body, bound, values, 0)?,
+            None => 0,
+        };
+        let last = i128::from(*i.index.last()?);
+        Some(match c.relation {
+            BinOp::Lt => last < bound,
+            BinOp::Le => last <= bound,
+            BinOp::Gt => last > bound,
+            BinOp::Ge => last >= bound,
+            BinOp::Ne => last != bound,
+            _ => return None,
+        })
     }
 
     pub(super) fn set_aside(&self, l: &LoopFacts) -> String {

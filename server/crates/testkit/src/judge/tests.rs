@@ -55,3 +55,23 @@ fn lies_are_found() {
     }
     assert!(bold > 20 && shifted > 20 && careless > 3, "{bold} {shifted} {careless}");
 }
+
+/// A loop that is judged without its ways out, and leaves by one of them all the same.
+#[test]
+fn a_way_out_that_is_taken_is_found() {
+    let mut found = 0;
+    for seed in 0..240 {
+        let nest = generate(seed, 10);
+        let wrong = judge_with(&nest, &mut Stats::default(), |body, around| {
+            let mut facts = honest(body, around);
+            for id in facts.loops.ids().collect::<Vec<_>>() {
+                if facts.loops[id].granted.is_some() {
+                    facts.loops[id].conditions.clear();
+                }
+            }
+            facts
+        });
+        found += wrong.iter().filter(|f| f.what.contains("left early")).count();
+    }
+    assert!(found > 2, "{found}");
+}

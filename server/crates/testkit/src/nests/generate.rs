@@ -48,6 +48,7 @@ pub fn generate(seed: u64, size: usize) -> Nest {
     };
     super::helpers::add_helpers(&mut nest);
     super::jumps::add_jumps(&mut nest);
+    super::ways_out::add_ways_out(&mut nest);
     nest
 }
 

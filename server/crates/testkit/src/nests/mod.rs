@@ -14,6 +14,7 @@ mod jumps;
 mod odd;
 mod patterns;
 mod shrink;
+mod ways_out;
 
 pub use call::{Call, Memory, MARGIN};
 pub use generate::generate;

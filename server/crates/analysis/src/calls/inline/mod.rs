@@ -10,9 +10,12 @@
 //! one definition in a program). Calls whose arguments do not fit the definition's parameters are left alone.
 
 mod again;
+mod apart;
 mod bind;
 mod copy;
+mod granted;
 mod import;
+mod released;
 mod structure;
 
 use std::sync::Arc;
@@ -24,8 +27,11 @@ use term::{Body, BodyBuilder, Op, Origin, Storage, SymbolId, Term, TermId, TypeI
 use crate::calls::compatible::{fits, same_type};
 use crate::calls::reentry::Reentry;
 use crate::calls::shape::{shape_within, Shape};
-use crate::limits::calls_inline::{MAX_ADDED, MAX_ADDED_LARGE, MAX_DEPTH, MAX_LARGE, TERMS};
+use crate::limits::calls_inline::{MAX_ADDED, MAX_ADDED_LARGE, MAX_DEPTH, MAX_GRANTED, MAX_LARGE, TERMS};
 use crate::{Param, Program};
+
+pub(crate) use apart::with_statements_apart;
+pub(crate) use granted::granted;
 
 /// A body with calls replaced. Its first terms and symbols are those of the body it was made of, under the same ids.
 pub(crate) struct Expanded {
@@ -95,18 +101,7 @@ fn expanded(
     if !may_change {
         return None;
     }
-    let mut e = Expander {
-        b: body.to_builder(),
-        body,
-        program,
-        is_large: extent == Extent::Large,
-        own_terms: body.len(),
-        homes: Vec::new(),
-        statics: FxHashMap::default(),
-        came_with: FxHashMap::default(),
-        span: Span::default(),
-        home: body.root,
-    };
+    let mut e = Expander::new(body, program, extent == Extent::Large);
     let mut any = has_free_statics;
     let mut callees = FxHashMap::default();
     let shared = if loops { e.share(&calls) } else { again::Shared::default() };
@@ -130,42 +125,8 @@ fn expanded(
     if !any {
         return None;
     }
-    let own_symbols = variables(body);
-    let (own_terms, homes, came_with) = (e.own_terms, e.homes, e.came_with);
-    let mut b = e.b;
-    release(&mut b, body.root, own_symbols);
-    let mut whole = b.finish(body.root);
-    whole.note_kept(&|b, t| reentry.stays_out(b, t));
-    // those of called functions are others' too, who may read what this one leaves
-    let called =
-        whole.symbols.iter_ids().filter(|(id, s)| id.index() >= own_symbols && s.storage.is_static_local());
-    for id in called.map(|(id, _)| id).collect::<Vec<_>>() {
-        whole.symbols[id].storage = Storage::StaticLocal { kept: true };
-    }
-    let mut e = Expanded {
-        body: whole,
-        own_terms,
-        own_symbols,
-        homes,
-        callees,
-        paths: FxHashMap::default(),
-        came_with,
-    };
-    let members = &body.said.members;
-    for t in e.body.walk(body.root) {
-        let Some(p) = e.body.path_of(t).filter(|p| !e.paths.contains_key(&p.own)) else { continue };
-        let home = e.home(t);
-        let own = match home == t || e.body.same(home, t) {
-            true => Some(home),
-            // what a function makes of a structure that it is given
-            false => members.iter().copied().find(|&m| e.body.same(m, t)),
-        };
-        if let Some(q) = own.and_then(|own| body.path_of(own)) {
-            e.paths.entry(p.own).or_insert(q.own);
-            e.paths.entry(p.family).or_insert(q.family);
-        }
-    }
-    Some(e)
+    released::release(&mut e.b, body.root, variables(body));
+    Some(e.finish(callees, &reentry))
 }
 
 impl Expanded {
@@ -301,6 +262,8 @@ struct Expander<'a> {
     program: &'a Program,
     /// Whether functions of any size are replaced.
     is_large: bool,
+    /// Functions without their ways out, by name, where calls become these.
+    grants: Option<FxHashMap<Arc<str>, granted::GrantedFunction>>,
     own_terms: usize,
     homes: Vec<TermId>,
     /// Static variables of functions: one object however often the function is copied.
@@ -315,6 +278,62 @@ struct Expander<'a> {
 struct No;
 
 impl Expander<'_> {
+    fn new<'a>(body: &'a Body, program: &'a Program, is_large: bool) -> Expander<'a> {
+        Expander {
+            b: body.to_builder(),
+            body,
+            program,
+            is_large,
+            grants: None,
+            own_terms: body.len(),
+            homes: Vec::new(),
+            statics: FxHashMap::default(),
+            came_with: FxHashMap::default(),
+            span: Span::default(),
+            home: body.root,
+        }
+    }
+
+    /// The whole, read once more. `callees`: the functions that the body's own replaced calls name.
+    fn finish(self, callees: FxHashMap<TermId, SymbolId>, reentry: &Reentry<'_>) -> Expanded {
+        let Expander { b, body, own_terms, homes, came_with, .. } = self;
+        let own_symbols = variables(body);
+        let mut whole = b.finish(body.root);
+        whole.note_kept(&|b, t| reentry.stays_out(b, t));
+        // those of called functions are others' too, who may read what this one leaves
+        let called = whole
+            .symbols
+            .iter_ids()
+            .filter(|(id, s)| id.index() >= own_symbols && s.storage.is_static_local());
+        for id in called.map(|(id, _)| id).collect::<Vec<_>>() {
+            whole.symbols[id].storage = Storage::StaticLocal { kept: true };
+        }
+        let mut e = Expanded {
+            body: whole,
+            own_terms,
+            own_symbols,
+            homes,
+            callees,
+            paths: FxHashMap::default(),
+            came_with,
+        };
+        let members = &body.said.members;
+        for t in e.body.walk(body.root) {
+            let Some(p) = e.body.path_of(t).filter(|p| !e.paths.contains_key(&p.own)) else { continue };
+            let home = e.home(t);
+            let own = match home == t || e.body.same(home, t) {
+                true => Some(home),
+                // what a function makes of a structure that it is given
+                false => members.iter().copied().find(|&m| e.body.same(m, t)),
+            };
+            if let Some(q) = own.and_then(|own| body.path_of(own)) {
+                e.paths.entry(p.own).or_insert(q.own);
+                e.paths.entry(p.family).or_insert(q.family);
+            }
+        }
+        e
+    }
+
     fn term(&mut self, op: Op, args: impl Into<Box<[TermId]>>, ty: TypeId) -> TermId {
         let home = self.home;
         self.term_of(op, args, ty, home)
@@ -370,14 +389,15 @@ impl Expander<'_> {
             true => shape_within(&function.body, MAX_LARGE),
             false => None,
         };
-        let Some(shape) = function.shape.as_ref().or(of_large.as_ref()) else { return false };
-        let name = function.name.clone();
+        let (name, declared) = (function.name.clone(), symbol.ty);
+        let granted = self.granted_function(&name, &mut chain.clone());
+        let of_granted = granted.as_ref().map(|g| &g.1);
+        let Some(shape) = of_granted.or(function.shape.as_ref()).or(of_large.as_ref()) else { return false };
         if place == CallSite::Header && !matches!(shape, Shape::Value(_)) {
             return false;
         }
-        let from = &*function.body;
-        if from.semantics != self.b.semantics
-            || !same_type(&self.b.types, symbol.ty, &from.types, function.ty)
+        let from = granted.as_ref().map_or(&*function.body, |g| &g.0);
+        if from.semantics != self.b.semantics || !same_type(&self.b.types, declared, &from.types, function.ty)
         {
             return false;
         }
@@ -550,62 +570,4 @@ impl Expander<'_> {
             t
         }
     }
-}
-
-/// Variables of the body whose address no longer goes anywhere, since the call it went to was replaced.
-fn release(b: &mut BodyBuilder, root: TermId, own_symbols: usize) {
-    let mut taken: FxHashSet<SymbolId> = FxHashSet::default();
-    let any = b.symbols.iter_ids().any(|(s, v)| {
-        s.index() < own_symbols && v.address_taken && matches!(v.storage, Storage::Local | Storage::Param(_))
-    });
-    if !any {
-        return;
-    }
-    // (term, the term it is a part of, its position there)
-    let mut stack: Vec<(TermId, Vec<(TermId, usize)>)> = vec![(root, Vec::new())];
-    while let Some((t, around)) = stack.pop() {
-        if let Op::Sym(s) = b.get(t).op {
-            if goes_elsewhere(b, t, &around) {
-                taken.insert(s);
-            }
-            continue;
-        }
-        let keeps = matches!(
-            b.get(t).op,
-            Op::Index | Op::Member { .. } | Op::Deref | Op::AddrOf | Op::Binary(_) | Op::SizeOf
-        );
-        for (k, &a) in b.get(t).args.iter().enumerate() {
-            let mut path = if keeps { around.clone() } else { Vec::new() };
-            path.push((t, k));
-            stack.push((a, path));
-        }
-    }
-    let free: Vec<SymbolId> = b
-        .symbols
-        .iter_ids()
-        .filter(|(s, v)| v.address_taken && s.index() < own_symbols && !taken.contains(s))
-        .filter(|(_, v)| matches!(v.storage, Storage::Local | Storage::Param(_)))
-        .map(|(s, _)| s)
-        .collect();
-    for s in free {
-        b.symbols[s].address_taken = false;
-    }
-}
-
-/// Whether this use of a variable hands its address on: `&x`, or an array that is not subscripted at once.
-fn goes_elsewhere(b: &BodyBuilder, use_of: TermId, around: &[(TermId, usize)]) -> bool {
-    let is_array = |t: TermId| matches!(b.types.kind(b.get(t).ty), TypeKind::Array { .. });
-    let mut at = use_of;
-    for &(up, position) in around.iter().rev() {
-        match &b.get(up).op {
-            Op::SizeOf => return false,
-            Op::AddrOf => return true,
-            Op::Index if position == 0 && is_array(at) => at = up,
-            Op::Member { arrow: false, .. } => at = up,
-            Op::Member { arrow: true, .. } | Op::Deref if is_array(at) => at = up,
-            // `*(a + i)`: the sum of an array and a number goes on as the array does.
-            _ => return is_array(at),
-        }
-    }
-    is_array(at)
 }

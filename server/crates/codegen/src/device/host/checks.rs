@@ -2,7 +2,7 @@
 //! rests on and nobody proved.
 
 use analysis::{Columns, ConditionKind, Param};
-use term::{BinOp, Op, TypeKind};
+use term::{BinOp, Body, Op, Origin, TermId, TypeKind, UnOp};
 
 use super::call::is_nameless;
 use super::helpers::ROUNDS;
@@ -267,7 +267,10 @@ impl Host<'_> {
                 format!("your promise {}", promises::said(self.plan, &self.c, c))
             }
             ConditionKind::Sorted(array) => format!("the elements of {} do not decrease", q(*array)),
-            ConditionKind::Asserted(_) => "what the loop asserts holds".to_string(),
+            ConditionKind::Asserted(t) => match self.plan.body.asserted(*t) {
+                Some(holds) => asserted(self.plan.body, holds, &q),
+                None => "what the loop asserts holds".to_string(),
+            },
             ConditionKind::StepSign(t) => match (self.plan.body.op(*t), self.plan.body.args(*t)) {
                 (Op::Compound(BinOp::Add | BinOp::Sub), &[_, by]) => format!("{} is positive", q(by)),
                 _ => format!("{} has the sign the comparison needs", q(*t)),
@@ -300,4 +303,17 @@ pub(super) fn test(condition: Term, why: &str) -> Term {
 
 fn is_number(name: String, number: i128) -> Term {
     Term::binary(BinOp::Eq, Term::Name(name), Term::Int(number))
+}
+
+/// That a condition is met. A branch that the kernel does without is told by what would have it entered.
+fn asserted(body: &Body, holds: TermId, quoted: &dyn Fn(TermId) -> String) -> String {
+    match (body.op(holds), body.args(holds)) {
+        (Op::Unary(UnOp::Not), &[entered]) if body.origin(holds) == Origin::Made => match body.op(entered) {
+            Op::Binary(op) if op.is_comparison() || op.is_logical() => {
+                format!("{} does not hold", quoted(entered))
+            }
+            _ => format!("{} is 0", quoted(entered)),
+        },
+        _ => format!("{} holds", quoted(holds)),
+    }
 }

@@ -167,30 +167,68 @@ fn is_asked(body: &Body, s: SymbolId) -> bool {
     })
 }
 
-/// The number that a parameter has to be: `if (s != 16) return …`.
+/// The number that a parameter has to be so that no branch is entered that leaves, or reports: `if (s != 16) return …`,
+/// `if (verbose) printf(…)`. None where what is made up for it will do.
 fn only(body: &Body, s: SymbolId) -> Option<i128> {
-    let plain = |mut t: TermId| {
-        while let (Op::Cast, &[inner]) = (body.op(t), body.args(t)) {
-            t = inner;
+    let mut in_the_way: Vec<(TermId, bool)> = Vec::new();
+    let mut stack = vec![(body.root, false)];
+    while let Some((t, in_loop)) = stack.pop() {
+        let in_loop = in_loop || body.op(t).is_loop();
+        if let (Op::If, &[condition, ref branches @ ..]) = (body.op(t), body.args(t)) {
+            let is_asked_alone = |v: i128| says(body, condition, s, v).is_some();
+            if [0, 1].into_iter().any(is_asked_alone) {
+                let left = branches.iter().zip([true, false]);
+                in_the_way.extend(left.filter(|b| leads_out(body, *b.0, in_loop)).map(|b| (condition, b.1)));
+            }
         }
-        t
+        stack.extend(body.args(t).iter().map(|&a| (a, in_loop)));
+    }
+    let is_open = |v: &i128| {
+        in_the_way.iter().all(|&(c, enters)| says(body, c, s, *v).is_none_or(|says| (says != 0) != enters))
     };
-    let leaves = |t: TermId| match (body.op(t), body.args(t)) {
-        (Op::Return, _) => true,
-        (Op::List, args) => args.last().is_some_and(|&last| *body.op(last) == Op::Return),
-        _ => false,
-    };
-    body.walk(body.root).find_map(|t| {
-        let (Op::If, &[condition, then]) = (body.op(t), body.args(t)) else { return None };
-        let (Op::Binary(BinOp::Ne), &[a, b]) = (body.op(condition), body.args(condition)) else {
-            return None;
-        };
-        let is_it = leaves(then) && body.as_symbol(plain(a)) == Some(s);
-        match body.op(plain(b)) {
-            Op::Int(v) if is_it => Some(*v),
-            _ => None,
+    if [2, 17].iter().all(is_open) {
+        return None;
+    }
+    let named = in_the_way.iter().flat_map(|&(c, _)| body.walk(c)).filter_map(|t| body.as_int(t));
+    [0, 1, -1].into_iter().chain(named).find(is_open)
+}
+
+/// Whether a branch ends the function, or in a loop what is done at once: it leaves it, prints, calls.
+fn leads_out(body: &Body, branch: TermId, in_loop: bool) -> bool {
+    let is_end = |t: TermId| matches!(body.op(t), Op::Return | Op::Goto(_));
+    match body.op(branch) {
+        _ if in_loop => body.walk(branch).any(|t| is_end(t) || matches!(body.op(t), Op::Break | Op::Call)),
+        Op::List => body.args(branch).last().is_some_and(|&last| is_end(last)),
+        _ => is_end(branch),
+    }
+}
+
+/// What an expression is where the variable has the value. `None`: something else is asked, too.
+fn says(body: &Body, t: TermId, s: SymbolId, value: i128) -> Option<i128> {
+    let of = |t: TermId| says(body, t, s, value);
+    match (body.op(t), body.args(t)) {
+        (Op::Int(v), _) => Some(*v),
+        (Op::Sym(x), _) => (*x == s).then_some(value),
+        (Op::Cast, &[inner]) => of(inner),
+        (Op::Unary(UnOp::Neg), &[inner]) => of(inner).map(|v| -v),
+        (Op::Unary(UnOp::Not), &[inner]) => of(inner).map(|v| i128::from(v == 0)),
+        (Op::Binary(op), &[a, b]) => {
+            let (a, b) = (of(a)?, of(b)?);
+            let holds = match op {
+                BinOp::Lt => a < b,
+                BinOp::Le => a <= b,
+                BinOp::Gt => a > b,
+                BinOp::Ge => a >= b,
+                BinOp::Eq => a == b,
+                BinOp::Ne => a != b,
+                BinOp::And => a != 0 && b != 0,
+                BinOp::Or => a != 0 || b != 0,
+                _ => return None,
+            };
+            Some(i128::from(holds))
         }
-    })
+        _ => None,
+    }
 }
 
 /// How many elements `a` of `double a[][400]` may be used for: a row for each of a row's.
