@@ -34,7 +34,9 @@ impl<'a> Builder<'_, 'a> {
             // each thread has its own, set in the body.
             let own = body.as_symbol(lower) == Some(c.index);
             let shadowed = |t: TermId| privates.iter().any(|p| mentions(body, t, p.symbol));
-            let outside = |t: TermId| !varies(t) && (reads_memory(body, t) || shadowed(t));
+            // and one that moves with the loop has its first value there
+            let moves = |t: TermId| self.input.offload.inductions.iter().any(|i| mentions(body, t, i.symbol));
+            let outside = |t: TermId| !varies(t) && (reads_memory(body, t) || shadowed(t) || moves(t));
             let lower_on_host = !c.pointer && (own || outside(lower));
             let step_term = step_term.filter(|_| !c.pointer);
             let step_on_host = step_term.is_some_and(outside);
