@@ -128,6 +128,11 @@ impl<'a> Context<'a> {
         self.read(at, c, How { sorted: true, ..How::default() }, budget)
     }
 
+    /// The same, where rows are taken to be no longer than the room that they have.
+    pub(crate) fn short(&'a self, at: usize, c: &Control, budget: &Budget) -> Reading<'a> {
+        self.read(at, c, How { short: true, ..How::default() }, budget)
+    }
+
     /// The same, where values are told by the iteration's number wherever that can be.
     pub(crate) fn numbered(&'a self, at: usize, c: &Control, budget: &Budget) -> Reading<'a> {
         self.read(at, c, How { numbered: true, ..How::default() }, budget)

@@ -32,7 +32,7 @@ use crate::depend::{self, Outcome};
 use crate::facts::marks::mark_of;
 use crate::flow::liveness::early_exit;
 use crate::loops::aliases::alias_conditions;
-use crate::nest::{bounds_of_parts, AffineAccess, Model, Reading};
+use crate::nest::{bounds_of_parts, lengths_of_rows, AffineAccess, Model, Reading};
 use crate::{
     Cells, Condition, ConditionKind, Control, Dependence, DependenceKind, Facts, LoopFacts, LoopId, MetBy,
     Obstacle, ObstacleKind, Private, Program, Reduction, ReductionOp, Step, Verdict, Work,
@@ -227,6 +227,11 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     }
     let before = facts.clone();
     let found = read_loop(cx, cx.reading(at, &control, budget), &control, detail, budget, facts);
+    if found.verdict == Verdict::Unknown {
+        if let Some(short) = where_rows_are_short(cx, at, &control, detail, budget, before.clone()) {
+            return short;
+        }
+    }
     let is_open = found.verdict == Verdict::Unknown
         || found.verdict == Verdict::Reduction && found.reductions.iter().any(|r| r.cells != Cells::One);
     if !is_open || budget.left() == 0 || bounds_of_parts(body, t).is_empty() {
@@ -246,6 +251,23 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     } else {
         found
     }
+}
+
+/// What is found where rows are no longer than their room.
+fn where_rows_are_short(
+    cx: &Context<'_>,
+    at: usize,
+    control: &Control,
+    detail: bool,
+    budget: &Budget,
+    before: LoopFacts,
+) -> Option<LoopFacts> {
+    if budget.left() == 0 || lengths_of_rows(cx.body, before.term).is_empty() {
+        return None;
+    }
+    let short = read_loop(cx, cx.short(at, control, budget), control, detail, budget, before);
+    let is_parallel = matches!(short.verdict, Verdict::Independent | Verdict::Reduction);
+    (is_parallel && budget.left() > 0).then_some(short)
 }
 
 /// What a model of a loop shows. `facts`: what is known without it.
@@ -280,6 +302,10 @@ fn read_loop(
     promises::note_used(cx, &model, &accesses, &mut facts);
     for array in model.promises.used_sorted() {
         facts.note(ConditionKind::Sorted(array), MetBy::RunTimeCheck, None);
+    }
+    for l in model.promises.used_lengths(&model.vars) {
+        let kind = ConditionKind::AtMost { array: l.array, term: l.term, number: l.number };
+        facts.note(kind, MetBy::RunTimeCheck, None);
     }
     conclude(&mut facts);
     facts.promises = promises::fates(cx, &model, &facts);

@@ -76,7 +76,12 @@ fn nothing_is_said_where_it_cannot_be_known_before_the_loop() {
         // asking does something
         "#include <stdio.h>\nvoid f(int n, int m, double *a) { for (int i = 0; i < n; i++) { if (m++ > 7) puts(\"m\"); a[i] = 1; } }",
         "#include <stdio.h>\nvoid f(int n, volatile int *m, double *a) { for (int i = 0; i < n; i++) { if (*m) puts(\"m\"); a[i] = 1; } }",
+        // what is tested instead would say more
+        "int f(int n, int m, double *a) { for (int i = 0; i < n; i++) { if ((i & 7) > m) return 1; a[i] = 1; } return 0; }",
+        "#include <stdio.h>\nvoid f(int n, int b, double *a) { for (int i = 0; i < n; i++) { if (i == b) puts(\"b\"); a[i] = 1; } }",
         // somebody jumps into it
+        "int f(int n, int c, int d, double *a) { for (int i = 0; i < n; i++) { switch (d) { case 0: if (c) { case 1: return 1; } a[i] = 3; } a[i] *= 2; } return 0; }",
+        "int f(int n, int c, int d, double *a) { for (int i = 0; i < n; i++) { switch (d) { case 0: if (c) a[i] = 3; else { default: return 1; } } } return 0; }",
         "void f(int n, int m, double *a) { for (int i = 0; i < n; i++) { if (i < m) goto in; a[i] = 1; if (m > 9) { in: a[i] = 2; return; } } }",
     ] {
         assert_eq!(granted(text), (Verdict::Unknown, None), "{text}");

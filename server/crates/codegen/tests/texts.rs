@@ -81,6 +81,11 @@ fn what_is_evaluated_for_the_call_is_there() {
     // behind a pointer, so only where the loop runs
     let behind = "struct grid { int n; double *u; };\nvoid f(int n, struct grid *g, double *restrict a) {\n  for (int i = 2; i < n; i++)\n    a[i] = g->u[i];\n}\n";
     check_call(behind, "f", "if (!(n >= 3 && f_i_on_gpu(n, a, g->u))) {");
+    // and behind what is asserted before it is looked at
+    let asserted = "#include <assert.h>\nstruct grid { int n; };\nvoid f(int n, struct grid *g, int *restrict a) {\n  for (int i = 0; i < n; i++) {\n    assert(g != 0);\n    for (int j = 0; j < g->n; j++)\n      a[i] += j;\n  }\n}\n";
+    check_call(asserted, "f", "if (!(n > 0 && (g != 0) && f_i_on_gpu(n, g->n, (g != 0), g, a))) {");
+    let divided = "#include <assert.h>\nvoid f(int n, int all, int parts, int *a) {\n  for (int i = 0; i < n; i++) {\n    assert(parts > 0);\n    for (int j = 0; j < all / parts; j++)\n      a[i] += j;\n  }\n}\n";
+    check_call(divided, "f", "if (!(n > 0 && parts > 0 && f_i_on_gpu(n, (all / parts), parts, all, a))) {");
     // set by nothing that is sure to run before, and by a statement that is
     let unset = "void f(int n, int k, double *a) {\n  double x;\n  if (k) x = 1; else x = 2;\n  for (int i = 0; i < n; i++)\n    a[i] = x;\n}\n";
     check_call(unset, "f", "if (!(n > 0 && f_i_on_gpu(n, x, a))) {");

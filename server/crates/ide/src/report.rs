@@ -59,7 +59,7 @@ pub struct OffloadReport {
 /// Something the verdict needs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConditionReport {
-    /// `no-alias`, `no-wrap`, `bounds`, `in-row`, `asserted`, `injective`, `sorted`, `pure`, `reassociate`, `step-sign`, `terminates`.
+    /// `no-alias`, `no-wrap`, `bounds`, `in-row`, `asserted`, `injective`, `sorted`, `at-most`, `pure`, `reassociate`, `step-sign`, `terminates`.
     pub kind: &'static str,
     /// `no-alias(a,b)`
     pub text: String,

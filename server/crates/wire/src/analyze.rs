@@ -110,7 +110,7 @@ pub struct Loop {
 #[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
-    /// Such as `no-alias`, `no-wrap`, `bounds`, `in-row`, `asserted`, `injective`, `sorted`, `distinct-rows`, `pure`,
+    /// Such as `no-alias`, `no-wrap`, `bounds`, `in-row`, `asserted`, `injective`, `sorted`, `at-most`, `distinct-rows`, `pure`,
     /// `reassociate`, `step-sign`, `terminates`, `trips`; of C# also `not-null`, `non-zero`, `no-overflow`: that nothing is thrown.
     pub kind: String,
     /// Such as `no-alias(a,b)`.

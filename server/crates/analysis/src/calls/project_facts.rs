@@ -162,6 +162,7 @@ fn unmet(e: &Expanded, c: &Condition) -> Option<Obstacle> {
         ConditionKind::NoWrap(t)
         | ConditionKind::Injective(t)
         | ConditionKind::Sorted(t)
+        | ConditionKind::AtMost { array: t, .. }
         | ConditionKind::Asserted(t)
         | ConditionKind::StepSign(t)
         | ConditionKind::Terminates(t)
@@ -214,6 +215,12 @@ fn condition_kind(e: &Expanded, k: &mut ConditionKind) {
         ConditionKind::Bounds { access, length_term, .. } => {
             *access = e.home(*access);
             if let Some(t) = length_term {
+                *t = e.home(*t);
+            }
+        }
+        ConditionKind::AtMost { array, term, .. } => {
+            *array = e.home(*array);
+            if let Some(t) = term {
                 *t = e.home(*t);
             }
         }

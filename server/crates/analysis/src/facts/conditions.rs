@@ -82,6 +82,9 @@ pub enum ConditionKind {
     Injective(TermId),
     /// No element of the array that the loop reads is less than one before it.
     Sorted(TermId),
+    /// No element of the array that the loop reads is larger than the number, or than what the term says: what the loop does for it stays
+    /// in the room of its row.
+    AtMost { array: TermId, term: Option<TermId>, number: u64 },
     /// Each element of the array that the loop reads is at least `low` and less than `high`.
     InRange { array: TermId, low: TermId, high: TermId },
     /// The array has so many elements.

@@ -50,9 +50,8 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
             .filter(|ps| ps.iter().all(|p| p.as_constant().is_none_or(|c| c >= 0)))
             .filter(|ps| !ps.iter().any(|p| fails_when_it_matters(model, p, &known.context)));
         let always_fails = some_test && needs.is_none() && !is_open;
-        let preds: Option<Vec<Pred>> = needs
-            .as_ref()
-            .and_then(|ps| ps.iter().map(|p| Some(Pred::NonNegative(expr_of(model, p)?))).collect());
+        let preds: Option<Vec<Pred>> =
+            needs.as_ref().and_then(|ps| ps.iter().map(|p| pred_of(model, p)).collect());
         match preds {
             Some(preds) if !preds.is_empty() => {
                 let pred = if preds.len() == 1 { preds[0].clone() } else { Pred::And(preds) };
@@ -133,6 +132,23 @@ fn condition_term(need: &Need) -> TermId {
         Need::NoWrap(t) | Need::Asserted(t) | Need::StepSign(t) | Need::Terminates(t) | Need::Trips(t) => *t,
         Need::Bounds { access, .. } | Need::InRow { access, .. } => *access,
     }
+}
+
+/// That a value in parameters is not negative. Of a choice, which is 0 or 1, `-c >= 0` says that it is not made and `c >= 1` that it is.
+fn pred_of(model: &Model<'_>, p: &Poly) -> Option<Pred> {
+    let e = expr_of(model, p)?;
+    let choice =
+        |e: &Expr| matches!(e, Expr::Param(c) if c.is_truth(model.body)).then(|| Pred::Zero(e.clone()));
+    let (denied, made) = match &e {
+        Expr::Mul(-1, of) => (choice(of), None),
+        Expr::Add(parts) => match &parts[..] {
+            [c, Expr::Int(-1)] | [Expr::Int(-1), c] => (None, choice(c)),
+            _ => (None, None),
+        },
+        _ => (None, None),
+    };
+    let made = made.map(|none| Pred::Not(Box::new(none)));
+    Some(denied.or(made).unwrap_or(Pred::NonNegative(e)))
 }
 
 /// A value in parameters as an expression for the host.

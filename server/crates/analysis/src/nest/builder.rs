@@ -108,6 +108,8 @@ pub(crate) struct How {
     pub rows_together: bool,
     /// Whether arrays that say where parts of others begin and end are taken to be sorted.
     pub sorted: bool,
+    /// Whether what says how long rows are is taken to be no more than there is room for.
+    pub short: bool,
     /// How many terms are those of the text: the others came out of calls, and the host cannot say them.
     pub own: usize,
 }

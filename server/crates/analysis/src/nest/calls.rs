@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use term::{BinOp, Body, IntKind, Op, Storage, TermId, TypeId, TypeKind, UnOp};
 
-use crate::algebra::poly::{Constraint, Domain, Poly, VarKind};
+use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::flow::called::call;
 use crate::flow::parts::{base_symbol, Inside};
 use crate::nest::builder::{Builder, Loc};
@@ -183,7 +183,9 @@ impl Builder<'_> {
         let all = all.clone();
         // what is another number in each iteration is never the same in all
         let is_moving = |c: &Constraint| c.equality && c.poly.vars().any(|v| !self.is_param(v));
-        if all.iter().any(is_moving) {
+        // nor is what only lies between known values tested by these
+        let is_exact = |v: Var| self.is_param(v) || matches!(self.vars.kind(v), VarKind::Iter(_));
+        if all.iter().any(|c| is_moving(c) || !c.poly.vars().all(is_exact)) {
             return false;
         }
         for c in all {

@@ -45,7 +45,7 @@ use term::{Body, SymbolId, TermId, TypeKind};
 pub(crate) use self::builder::{read, How};
 use self::objects::Objects;
 use self::premises::Premises;
-pub(crate) use self::promises::{bounds_of_parts, condition_of, Promises};
+pub(crate) use self::promises::{bounds_of_parts, condition_of, lengths_of_rows, Promises};
 pub(crate) use self::statements::Executed;
 pub(crate) use self::tables::Table;
 use self::vars::Vars;

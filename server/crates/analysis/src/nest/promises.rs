@@ -8,7 +8,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use term::{Body, Len, Op, Promised, SymbolId, TermId, TypeKind};
+use rustc_hash::FxHashSet;
+use term::{BinOp, Body, Len, Op, Promised, SymbolId, TermId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::flow::parts::Inside;
@@ -44,11 +45,22 @@ pub(crate) struct PromisedPlace {
 pub(crate) struct PromisedArray {
     pub place: PromisedPlace,
     pub size: Option<PromisedSize>,
-    /// Least value, and the first that is too large.
-    range: Option<(usize, Poly, Poly)>,
+    range: Option<PromisedRange>,
     pub injective: Option<usize>,
     /// It is taken to be sorted, which the host tests: an expression of the array.
     pub sorted: Option<TermId>,
+    /// Its elements are taken to be lengths of rows that are as long as their room at most, which the host tests.
+    length: Option<RowLengths>,
+}
+
+/// Between which values elements lie.
+#[derive(Clone, Debug)]
+struct PromisedRange {
+    /// `None`: it is taken to be so, which the host tests.
+    number: Option<usize>,
+    low: Poly,
+    /// The first that is too large.
+    high: Poly,
 }
 
 /// Elements that an array has.
@@ -92,6 +104,12 @@ impl Promises {
         self.used_sorted.borrow().iter().copied().collect()
     }
 
+    /// What elements that were loaded are taken to be at most.
+    pub(crate) fn used_lengths(&self, vars: &Vars) -> Vec<RowLengths> {
+        let is_loaded = |a: &&PromisedArray| vars.loads.values().any(|l| l.array == a.place.base);
+        self.arrays.iter().filter(is_loaded).filter_map(|a| a.length).collect()
+    }
+
     /// The promise that two objects lie apart.
     pub(crate) fn apart(&self, a: SymbolId, b: SymbolId) -> Option<usize> {
         let are_these = |x: &PromisedPlace, y: &PromisedPlace| {
@@ -111,8 +129,8 @@ impl Promises {
     /// Whether a promise says between which values an element that was loaded lies; the answer then rests on it.
     pub(crate) fn bounds(&self, vars: &Vars, v: Var) -> bool {
         let range = vars.loads.get(&v).and_then(|l| self.of(l.array)).and_then(|a| a.range.as_ref());
-        if let Some((number, ..)) = range {
-            self.rest_on(*number);
+        if let Some(number) = range.and_then(|r| r.number) {
+            self.rest_on(number);
         }
         range.is_some()
     }
@@ -157,7 +175,8 @@ impl Builder<'_> {
                     else {
                         continue;
                     };
-                    self.promised_array(place).range.get_or_insert((number, low, high));
+                    let number = Some(number);
+                    self.promised_array(place).range.get_or_insert(PromisedRange { number, low, high });
                 }
                 Promised::NoAlias(a, b) => {
                     if let (Some(a), Some(b)) = (self.promised_place(a), self.promised_place(b)) {
@@ -168,6 +187,9 @@ impl Builder<'_> {
                 Promised::Pure(_) | Promised::Not(_) => {}
             }
         }
+        if self.how.short {
+            self.take_lengths();
+        }
         if self.how.sorted {
             for array in bounds_of_parts(body, self.root) {
                 if let Some(place) = self.promised_place(array) {
@@ -177,12 +199,34 @@ impl Builder<'_> {
         }
     }
 
+    /// Takes what rows hold to be no more than there is room for, of which nothing is promised.
+    fn take_lengths(&mut self) {
+        let body = self.body;
+        for l in lengths_of_rows(body, self.root) {
+            let Some(kind) = body.types.element(body.ty(l.array)).and_then(|e| body.types.as_int(e)) else {
+                continue;
+            };
+            let most = match l.term {
+                Some(t) => self.promised_value(t),
+                None => Some(Poly::constant(l.number.into())),
+            };
+            let Some(high) = most.and_then(|m| m.add_constant(1)) else { continue };
+            let Some(place) = self.promised_place(l.array) else { continue };
+            let array = self.promised_array(place);
+            if array.range.is_none() {
+                array.range = Some(PromisedRange { number: None, low: Poly::constant(kind.min()), high });
+                array.length = Some(l);
+            }
+        }
+    }
+
     fn promised_array(&mut self, place: PromisedPlace) -> &mut PromisedArray {
         let arrays = &mut self.promises.arrays;
         let at = match arrays.iter().position(|a| a.place == place) {
             Some(at) => at,
             None => {
-                arrays.push(PromisedArray { place, size: None, range: None, injective: None, sorted: None });
+                let (size, range, injective, sorted, length) = Default::default();
+                arrays.push(PromisedArray { place, size, range, injective, sorted, length });
                 arrays.len() - 1
             }
         };
@@ -285,7 +329,7 @@ impl Builder<'_> {
         let v = self.fresh(VarKind::Image);
         let value = Poly::var(v);
         let mut known = vec![value.add_constant(-kind.min())?, value.scale(-1)?.add_constant(kind.max())?];
-        if let Some((_, low, high)) = range {
+        if let Some(PromisedRange { low, high, .. }) = range {
             known.extend(value.sub(&low).and_then(|p| self.linear(&p)));
             known.extend(high.sub(&value).and_then(|p| p.add_constant(-1)).and_then(|p| self.linear(&p)));
         }
@@ -320,6 +364,69 @@ pub(crate) fn bounds_of_parts(body: &Body, root: TermId) -> Vec<TermId> {
             Some(_) if out.len() == MOST_SORTED => break,
             Some(_) => out.push(array),
             None => seen.push((array, subscript)),
+        }
+    }
+    out
+}
+
+/// An array whose elements say how many cells of a row are used, and how many there is room for: a number, or what a term says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RowLengths {
+    pub array: TermId,
+    pub term: Option<TermId>,
+    pub number: u64,
+}
+
+/// Arrays that say how far inner loops run (`j < len[i]`) where rows are so many elements apart: `a[64 * i + j]`, `a[m * i + j]`,
+/// `double a[][64]`. A guess: whether it helps is seen when the loop is judged so.
+pub(crate) fn lengths_of_rows(body: &Body, root: TermId) -> Vec<RowLengths> {
+    let Some(inside) = body.loop_parts(root).map(|p| p.body) else { return Vec::new() };
+    let written: FxHashSet<SymbolId> = body
+        .walk(root)
+        .filter(|&t| body.op(t).is_write())
+        .filter_map(|t| body.as_symbol(*body.args(t).first()?))
+        .collect();
+    let declared = |s: SymbolId| body.walk(root).any(|t| *body.op(t) == Op::Declare(s));
+    let fixed = |t: TermId| body.as_symbol(t).is_some_and(|s| !written.contains(&s) && !declared(s));
+    // how far apart what begins at a multiple of an index is
+    let strides = |under: TermId| -> Option<(Option<TermId>, u64)> {
+        body.walk(under).find_map(|t| {
+            let (Op::Binary(BinOp::Mul), &[a, b]) = (body.op(t), body.args(t)) else { return None };
+            let is_index = |t: TermId| body.as_symbol(t).is_some_and(|s| written.contains(&s));
+            let factor = if is_index(a) { b } else { Some(a).filter(|_| is_index(b))? };
+            match body.as_int(factor) {
+                Some(n) if n > 1 => Some((None, u64::try_from(n).ok()?)),
+                None if fixed(factor) => Some((Some(factor), 0)),
+                _ => None,
+            }
+        })
+    };
+    let rows = |under: TermId| -> Option<(Option<TermId>, u64)> {
+        body.walk(under).find_map(|t| {
+            let (Op::Index, &[row, _]) = (body.op(t), body.args(t)) else { return None };
+            match body.types.kind(body.ty(row)) {
+                TypeKind::Array { len: Len::Const(n), .. } if *n > 0 && *body.op(row) == Op::Index => {
+                    Some((None, *n))
+                }
+                _ => None,
+            }
+        })
+    };
+    let mut out: Vec<RowLengths> = Vec::new();
+    for l in body.loops(inside) {
+        let Some(c) = body.loop_parts(l).and_then(|p| p.condition) else { continue };
+        let (Op::Binary(relation @ (BinOp::Lt | BinOp::Le)), &[_, bound]) = (body.op(c), body.args(c)) else {
+            continue;
+        };
+        let (Op::Index, &[array, _]) = (body.op(bound), body.args(bound)) else { continue };
+        if body.types.as_int(body.ty(bound)).is_none() || out.iter().any(|o| body.same(o.array, array)) {
+            continue;
+        }
+        match strides(l).or_else(|| strides(root)).or_else(|| rows(l)) {
+            Some((term, number)) if *relation == BinOp::Lt => out.push(RowLengths { array, term, number }),
+            // one cell more
+            Some((None, number)) => out.push(RowLengths { array, term: None, number: number - 1 }),
+            _ => {}
         }
     }
     out

@@ -403,7 +403,7 @@ impl Slicer<'_> {
         let body = self.body;
         let args = body.args(t);
         match (body.op(t), args) {
-            (Op::List, _) => args.iter().for_each(|&s| self.statement(s, sure, out)),
+            (Op::List | Op::Comma, _) => args.iter().for_each(|&s| self.statement(s, sure, out)),
             (Op::Empty | Op::Mark(_), _) => {}
             // of what it passes by the steps know nothing
             (Op::Continue, _) => self.failed = true,

@@ -189,10 +189,14 @@ impl Scope<'_> {
             Pred::True => Term::Int(1),
             Pred::False => Term::Int(0),
             Pred::NonNegative(e) => self.compare(e, BinOp::Ge),
+            Pred::Zero(Expr::Param(p)) => self.value(p, Width::Any).not(),
             Pred::Zero(e) => self.compare(e, BinOp::Eq),
             Pred::And(items) => Term::all(BinOp::And, items.iter().map(|i| self.pred(i))),
             Pred::Or(items) => Term::all(BinOp::Or, items.iter().map(|i| self.pred(i))),
-            Pred::Not(a) => self.pred(a).not(),
+            Pred::Not(a) => match &**a {
+                Pred::Zero(Expr::Param(p)) => self.value(p, Width::Any),
+                a => self.pred(a).not(),
+            },
         }
     }
 

@@ -117,7 +117,7 @@ impl Stmts<'_, '_> {
                 let line = format!("switch ({}) {{", self.exprs.top(value));
                 self.out.from(t, &line);
                 let all = body.args(inner).to_vec();
-                let last = all.iter().rposition(|&s| !matches!(body.op(s), Op::Empty | Op::Mark(_)));
+                let last = all.iter().rposition(|&s| !says_nothing(body, s));
                 for (k, &s) in all.iter().enumerate() {
                     let label = matches!(body.op(s), Op::Case | Op::Default);
                     if !label {

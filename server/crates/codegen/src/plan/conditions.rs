@@ -157,7 +157,7 @@ impl<'a> Builder<'_, 'a> {
                     tests.add(TestKind::RoundsToNearest, Some(c.kind.clone()))
                 }
                 // what can be tested of it is, see `promises`
-                (ConditionKind::Sorted(_), _, _) | (_, _, MetBy::Assumed) => {}
+                (ConditionKind::Sorted(_) | ConditionKind::AtMost { .. }, _, _) | (_, _, MetBy::Assumed) => {}
                 (kind, Some(p), MetBy::RunTimeCheck) => {
                     tests.add(TestKind::Holds(p.clone()), Some(kind.clone()))
                 }
@@ -399,6 +399,7 @@ fn condition_term(kind: &ConditionKind, otherwise: TermId) -> TermId {
         ConditionKind::NoWrap(t)
         | ConditionKind::Injective(t)
         | ConditionKind::Sorted(t)
+        | ConditionKind::AtMost { array: t, .. }
         | ConditionKind::Asserted(t)
         | ConditionKind::StepSign(t)
         | ConditionKind::Terminates(t)

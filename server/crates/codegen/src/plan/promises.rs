@@ -14,14 +14,24 @@ impl<'a> Builder<'_, 'a> {
         assumed.map(|c| (c.kind.clone(), self.promise_test(c, buffers))).collect()
     }
 
-    /// The tests of arrays that must be sorted; `None`: one is not copied, and the host does not see what the loop reads of it.
+    /// The tests of arrays that must be sorted, or hold no more than there is room for; `None`: one is not copied, and the host does not see what the loop reads of it.
     pub(super) fn sorted(&self, buffers: &[BufferPlan]) -> Option<Vec<(ConditionKind, TestKind)>> {
         let wanted = self.input.offload.conditions.iter().filter(|c| c.met_by != MetBy::Proof);
-        let arrays = wanted.filter_map(|c| match c.kind {
-            ConditionKind::Sorted(array) => Some((c.kind.clone(), array)),
+        let asked =
+            wanted.filter(|c| matches!(c.kind, ConditionKind::Sorted(_) | ConditionKind::AtMost { .. }));
+        let test = |c: &Condition| match c.kind {
+            ConditionKind::AtMost { array, term, number } => {
+                let buffer = self.numbers(array, buffers)?;
+                let kind = self.body.types.as_int(buffers.get(buffer)?.element)?;
+                let most = term.map_or(Expr::Int(number.into()), |t| self.promised_value(t));
+                // what is far below zero means no cells, and no bound of it is to be written
+                let low = Expr::Int(kind.min().max(-(1 << 62)));
+                Some(TestKind::InRange { buffer, low, high: Expr::Add(vec![most, Expr::Int(1)]) })
+            }
+            ConditionKind::Sorted(array) => Some(TestKind::Sorted(self.numbers(array, buffers)?)),
             _ => None,
-        });
-        arrays.map(|(kind, array)| Some((kind, TestKind::Sorted(self.numbers(array, buffers)?)))).collect()
+        };
+        asked.map(|c| Some((c.kind.clone(), test(c)?))).collect()
     }
 
     /// The buffer that an array of integers is copied by.

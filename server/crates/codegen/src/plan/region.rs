@@ -14,8 +14,8 @@ use super::pointers::Pointers;
 use super::simplify;
 use super::support::Support;
 use super::{
-    BufferPlan, Input, Kernel, MinMaxForm, Note, Plan, Reason, ReductionPlan, Refusal, RefusalKind, Scalar,
-    Site, Stride, StrideSource, Test, TestKind, Zeros,
+    BufferPlan, Guard, Input, Kernel, MinMaxForm, Note, Plan, Reason, ReductionPlan, Refusal, RefusalKind,
+    Scalar, Site, Stride, StrideSource, Test, TestKind, Zeros,
 };
 
 /// All decisions of a region's offload.
@@ -194,7 +194,11 @@ impl<'a> Builder<'_, 'a> {
         }
         // the region's own loads come before any of its loops
         if let Some(g) = nest.guards.first() {
-            self.refuse(RefusalKind::ReadsTooEarly, g.bound);
+            let read = match g {
+                Guard::Enters { bound, .. } => *bound,
+                Guard::Asserted(_) => at,
+            };
+            self.refuse(RefusalKind::ReadsTooEarly, read);
         }
         for v in &nest.values {
             match v.param {

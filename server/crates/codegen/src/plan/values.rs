@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{Expr, Param, Pred};
+use analysis::{Condition, ConditionKind, Expr, MetBy, Param, Pred};
 use term::{BinOp, Body, IntKind, Op, SymbolId, TermId, TypeKind};
 
 use super::build::Builder;
@@ -25,13 +25,13 @@ pub struct HostValue {
     pub used: bool,
 }
 
-/// That a loop inside has an iteration, whichever iteration comes to it: where what the host reads is read in it alone. The first value
-/// of its index is compared with its bound.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Guard {
-    pub lower: TermId,
-    pub relation: BinOp,
-    pub bound: TermId,
+/// What must hold for the loop to come to where it reads what the host reads before it.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Guard {
+    /// A loop inside has an iteration, whichever iteration comes to it: the first value of its index is compared with its bound.
+    Enters { lower: TermId, relation: BinOp, bound: TermId },
+    /// What is asserted before holds.
+    Asserted(Pred),
 }
 
 impl<'a> Builder<'_, 'a> {
@@ -180,9 +180,13 @@ impl<'a> Builder<'_, 'a> {
     fn reached_where_guarded(&self, t: TermId) -> bool {
         let mut guards = Vec::new();
         let reached = self.reached(t, &mut |l| {
-            let guard = self.guard(l);
+            let guard = match self.body.asserted(l) {
+                Some(_) => self.asserted_guard(l),
+                None => self.guard(l),
+            };
+            let is_some = guard.is_some();
             guards.extend(guard);
-            guard.is_some()
+            is_some
         });
         if reached {
             let mut known = self.guards.borrow_mut();
@@ -193,6 +197,20 @@ impl<'a> Builder<'_, 'a> {
             }
         }
         reached
+    }
+
+    /// That an assertion holds, where the host tests it before the loop.
+    fn asserted_guard(&self, assertion: TermId) -> Option<Guard> {
+        if self.is_managed() {
+            return None;
+        }
+        self.asserted_condition(assertion)?.check.clone().map(Guard::Asserted)
+    }
+
+    /// The condition that an assertion is; `None`: it is proved.
+    fn asserted_condition(&self, assertion: TermId) -> Option<&'a Condition> {
+        let is_it = |c: &&Condition| matches!(c.kind, ConditionKind::Asserted(t) if t == assertion);
+        self.input.offload.conditions.iter().filter(|c| c.met_by != MetBy::Proof).find(is_it)
     }
 
     /// The guard of a loop inside that counts between values which are there when the target begins, and are then what they are where
@@ -242,7 +260,11 @@ impl<'a> Builder<'_, 'a> {
             |e: TermId| !may_trap(body, e) || self.always_reached(e) && !self.stores_before(l, &|_| true);
         let fits = is_range && plain && kind(bound).is_some() && kind(lower).is_some();
         let is_given = |e: TermId| stays(e) && is_safe(e);
-        (fits && is_given(lower) && is_given(bound)).then_some(Guard { lower, relation: *relation, bound })
+        (fits && is_given(lower) && is_given(bound)).then_some(Guard::Enters {
+            lower,
+            relation: *relation,
+            bound,
+        })
     }
 
     /// Whether an iteration may have written memory when it comes to a term: such places, or calls, of which nobody looks what they
@@ -276,7 +298,7 @@ impl<'a> Builder<'_, 'a> {
         false
     }
 
-    /// `inner`: whether a loop inside has an iteration.
+    /// `inner`: whether a loop inside has an iteration, and what is asserted holds.
     fn reached(&self, t: TermId, inner: &mut dyn FnMut(TermId) -> bool) -> bool {
         let body = self.body;
         let in_band = |l: TermId| self.band.iter().any(|b| b.0.term == l);
@@ -292,7 +314,11 @@ impl<'a> Builder<'_, 'a> {
                 Op::List => !skips,
                 _ => true,
             };
-            if !sure {
+            // the program may end before it comes here
+            let before = body.args(p).get(..place).unwrap_or(&[]);
+            let is_tested = |a: &TermId| body.asserted(*a).is_some() && self.asserted_condition(*a).is_some();
+            let asserted: Vec<TermId> = before.iter().flat_map(|&b| body.walk(b)).filter(is_tested).collect();
+            if !sure || !asserted.into_iter().rev().all(&mut *inner) {
                 return false;
             }
             if p == self.target {

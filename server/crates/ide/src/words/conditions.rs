@@ -55,6 +55,7 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             let sentence = format!("the elements of `{text}` that the loop reads do not decrease");
             ("sorted", text, sentence)
         }
+        ConditionKind::AtMost { array, term, number } => at_most(view, *array, *term, *number),
         ConditionKind::InRange { array, low, high } => {
             let [array, low, high] = [array, low, high].map(|t| view.text(*t));
             let sentence = format!(
@@ -380,4 +381,16 @@ fn way_out(view: &FunctionView, way: WayOut) -> (&'static str, String, String) {
     };
     let sentence = format!("`{text}` on line {line} {says}");
     ("asserted", if always { text.to_string() } else { format!("!({text})") }, sentence)
+}
+
+fn at_most(
+    view: &FunctionView,
+    array: TermId,
+    term: Option<TermId>,
+    number: u64,
+) -> (&'static str, String, String) {
+    let array = view.text(array);
+    let most = term.map_or_else(|| number.to_string(), |t| view.text(t).to_string());
+    let sentence = format!("no element of `{array}` that the loop reads is larger than `{most}`");
+    ("at-most", format!("{array},{most}"), sentence)
 }

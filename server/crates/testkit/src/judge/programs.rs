@@ -432,8 +432,11 @@ pub fn judge_in_runs(
             let (Some(e), Some(s)) = (markers.iter().find(|e| e.line == line(id)), seen.get(&id)) else {
                 continue;
             };
-            // what is found in runs are no sorted arrays
-            let sorted = l.conditions.iter().any(|c| matches!(c.kind, ConditionKind::Sorted(_)));
+            // what is found in runs are no sorted arrays, nor lengths of rows
+            let of_elements = |c: &analysis::Condition| {
+                matches!(c.kind, ConditionKind::Sorted(_) | ConditionKind::AtMost { .. })
+            };
+            let sorted = l.conditions.iter().any(of_elements);
             match (e.verdict, &s.carried_in_memory) {
                 (Verdict::Independent, Some(what)) if !sorted => {
                     out.wrong.push(format!("{name}:{}: marked independent, but {what}", e.line));

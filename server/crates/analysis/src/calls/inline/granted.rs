@@ -75,16 +75,23 @@ impl Expander<'_> {
     ) -> Option<WaysOut> {
         let written = written_in(body, root);
         let mut out = WaysOut::default();
+        let switches: FxHashSet<TermId> = body
+            .walk(root)
+            .filter(|&t| *body.op(t) == Op::Switch)
+            .flat_map(|t| body.args(t).get(1))
+            .copied()
+            .collect();
         // each branch with the one around it
         let mut branches: Vec<(WayOut, Option<usize>)> = Vec::new();
-        // (term, the branch around, whether a `break` leaves the loop, whether a `switch` is around)
+        // (term, the branch around, whether a `break` leaves the loop, whether it is a statement of a `switch`)
         let mut stack = vec![(root, None, is_loop, false)];
-        while let Some((t, around, ours, in_switch)) = stack.pop() {
+        while let Some((t, around, ours, of_switch)) = stack.pop() {
             let args = body.args(t);
             let is_in_the_way = match body.op(t) {
                 Op::SizeOf | Op::Mark(_) => continue,
                 Op::Label(_) => return None,
-                Op::Case | Op::Default if !in_switch => return None,
+                // somebody comes in from outside
+                Op::Case | Op::Default if !of_switch => return None,
                 Op::Return | Op::Goto(_) => is_loop,
                 Op::Break => ours,
                 Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Var(_) | Op::Name(_) | Op::Cons => true,
@@ -114,14 +121,14 @@ impl Expander<'_> {
                 }
             }
             let ours_inside = ours && (t == root || !body.op(t).is_loop() && *body.op(t) != Op::Switch);
-            let in_switch = in_switch || *body.op(t) == Op::Switch;
             for (k, &a) in args.iter().enumerate().rev() {
                 let mut inside = around;
                 if *body.op(t) == Op::If && k > 0 {
                     branches.push((WayOut { check: t, always: k == 2 }, around));
                     inside = Some(branches.len() - 1);
                 }
-                stack.push((a, inside, ours_inside, in_switch));
+                let is_block = *body.op(t) == Op::List && switches.contains(&t);
+                stack.push((a, inside, ours_inside, is_block));
             }
         }
         // what stands in a branch that is gone is gone with it

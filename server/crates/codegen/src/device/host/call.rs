@@ -14,7 +14,7 @@ use crate::device::host_term::Term;
 use crate::device::places::{Place, Places};
 use crate::device::site::{closing, indentation, line_end, opening, stands_by_itself};
 use crate::limits::host_call::COLUMNS;
-use crate::plan::Plan;
+use crate::plan::{Guard, Plan};
 use crate::{HostEdit, HostHead, HostPages, HostSide, Placed};
 
 /// The call as it stands in the user's file, and what it needs before it.
@@ -83,7 +83,7 @@ impl Host<'_> {
 
     /// That the loop runs at all, in the user's own words, where something is evaluated for the call that is there only then.
     pub(super) fn runs(&self) -> Option<Term> {
-        if !self.given.any_late() {
+        if !self.given.any_late() && self.plan.guards.is_empty() {
             return None;
         }
         let plan = self.plan;
@@ -113,7 +113,10 @@ impl Host<'_> {
         }
         // and what is there only where loops inside run, behind those
         let text = |t| Term::Name(parameter_text(&self.c, t));
-        parts.extend(plan.guards.iter().map(|g| Term::binary(g.relation, text(g.lower), text(g.bound))));
+        parts.extend(plan.guards.iter().map(|g| match g {
+            Guard::Enters { lower, relation, bound } => Term::binary(*relation, text(*lower), text(*bound)),
+            Guard::Asserted(holds) => scope.pred(holds),
+        }));
         for v in plan.values.iter().filter(|v| v.guarded) {
             parts.extend(values(&v.param).and_then(|n| within(v, &n.term)));
         }

@@ -266,6 +266,10 @@ impl Host<'_> {
             ConditionKind::Injective(_) | ConditionKind::InRange { .. } | ConditionKind::Size { .. } => {
                 format!("your promise {}", promises::said(self.plan, &self.c, c))
             }
+            ConditionKind::AtMost { array, term, number } => {
+                let most = term.map_or_else(|| number.to_string(), q);
+                format!("no element of {} is larger than {most}", q(*array))
+            }
             ConditionKind::Sorted(array) => format!("the elements of {} do not decrease", q(*array)),
             ConditionKind::Asserted(t) => match self.plan.body.asserted(*t) {
                 Some(holds) => asserted(self.plan.body, holds, &q),

@@ -50,9 +50,10 @@ pub(super) fn wide(
         Wide { input: wide, bases: Vec::new(), whole: Vec::new(), made: 0, rng: Rng(choice.seed), choice };
     for p in &signature.parameters {
         let given = match p {
-            Parameter::Size { name, max, only } => {
+            Parameter::Size { name, max, only, enters } => {
                 // once in a while it is another
-                let only = only.filter(|_| w.rng.below(8) > 0);
+                let is_asked = only.is_some() || enters.is_some();
+                let only = if is_asked && w.rng.below(8) == 0 { *enters } else { *only };
                 let v = match (asked(name).or(only), choice.wild) {
                     (Some(v), _) => v.min(*max),
                     (None, true) => w.number(*max),

@@ -15,6 +15,8 @@ pub(in crate::verify) enum Parameter {
         max: i128,
         /// Of another value the function leaves at once: the size of a structure, say.
         only: Option<i128>,
+        /// One that has a branch entered that leaves, or reports.
+        enters: Option<i128>,
     },
     Real {
         double: bool,
@@ -91,7 +93,8 @@ pub(in crate::verify) fn signature(body: &Body) -> Result<Signature, String> {
         let unknown = || Err(format!("no input can be made up for the parameter `{}`", symbol.name));
         parameters.push(match body.types.kind(symbol.ty) {
             &TypeKind::Int(k) => {
-                Parameter::Size { name: symbol.name.clone(), max: k.max(), only: only(body, s) }
+                let (only, enters) = only(body, s);
+                Parameter::Size { name: symbol.name.clone(), max: k.max(), only, enters }
             }
             TypeKind::Float(term::FloatKind::F32) => Parameter::Real { double: false },
             TypeKind::Float(term::FloatKind::F64) => Parameter::Real { double: true },
@@ -168,8 +171,8 @@ fn is_asked(body: &Body, s: SymbolId) -> bool {
 }
 
 /// The number that a parameter has to be so that no branch is entered that leaves, or reports: `if (s != 16) return …`,
-/// `if (verbose) printf(…)`. None where what is made up for it will do.
-fn only(body: &Body, s: SymbolId) -> Option<i128> {
+/// `if (verbose) printf(…)`; none where what is made up for it will do. And one with which such a branch is entered.
+fn only(body: &Body, s: SymbolId) -> (Option<i128>, Option<i128>) {
     let mut in_the_way: Vec<(TermId, bool)> = Vec::new();
     let mut stack = vec![(body.root, false)];
     while let Some((t, in_loop)) = stack.pop() {
@@ -186,11 +189,14 @@ fn only(body: &Body, s: SymbolId) -> Option<i128> {
     let is_open = |v: &i128| {
         in_the_way.iter().all(|&(c, enters)| says(body, c, s, *v).is_none_or(|says| (says != 0) != enters))
     };
-    if [2, 17].iter().all(is_open) {
-        return None;
-    }
     let named = in_the_way.iter().flat_map(|&(c, _)| body.walk(c)).filter_map(|t| body.as_int(t));
-    [0, 1, -1].into_iter().chain(named).find(is_open)
+    let kind = body.types.as_int(body.symbols[s].ty);
+    let fits = |v: &i128| kind.is_some_and(|k| (k.min()..=k.max()).contains(v));
+    let near = named.flat_map(|v| [v, v + 1, v - 1]);
+    let all: Vec<i128> = [0, 1, -1].into_iter().chain(near).filter(fits).collect();
+    let enters = all.iter().copied().find(|v| !is_open(v));
+    let only = if [2, 17].iter().all(is_open) { None } else { all.iter().copied().find(is_open) };
+    (only, enters)
 }
 
 /// Whether a branch ends the function, or in a loop what is done at once: it leaves it, prints, calls.
