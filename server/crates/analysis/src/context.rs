@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use base::{Budget, IndexId};
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, TermId};
+use term::{Body, Op, TermId};
 
+use crate::calls::reentry::Reentry;
 use crate::calls::watched::Concern;
 use crate::flow::counted_loop::control;
 use crate::flow::effects::Effects;
@@ -48,7 +49,12 @@ impl<'a> Context<'a> {
     /// asked about. `steps`: for what is asked of the body as a whole; whoever makes it has paid for
     /// the body ([`crate::calls::inline::read`]).
     pub(crate) fn new(body: &'a Body, program: &'a Program, own: usize, steps: &Budget) -> Context<'a> {
-        let effects = Effects::new(body, program);
+        let mut effects = Effects::new(body, program);
+        if body.symbols.iter().any(|s| s.storage.is_static_local() && s.address_taken) {
+            let reentry = Reentry::of(body, program);
+            let mut calls = body.walk(body.root).filter(|&t| *body.op(t) == Op::Call);
+            effects.is_never_entered_again = calls.all(|t| reentry.stays_out(body, t));
+        }
         // where these are more than there are steps for, no loop has any
         let _ = crate::calls::inline::read(effects.listed, steps);
         let mut loops = Vec::new();

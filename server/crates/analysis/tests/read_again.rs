@@ -26,6 +26,28 @@ fn a_bound_that_is_read_behind_each_store_is_apart_from_it() {
 }
 
 #[test]
+fn so_is_what_the_loop_reads_behind_the_store() {
+    for text in [
+        "void f(int n, const int *s, double *a) { int k = 0; for (int i = 0; i < n; i++) { a[k] = 1; k += *s; } }",
+        "void f(int n, const int *s, double *a) { int k = 0; for (int i = 0; i < n; i++, k += *s) { if (i & 1) a[k] = 1; } }",
+        "void f(int n, const long *s, float *a) { long k = 0; for (int i = 0; i < n; i++) { if (i & 1) { a[k] = 1; } else { a[k] = 2; } k += *s; } }",
+    ] {
+        assert_eq!(asked(text), (Verdict::Independent, 0), "{text}");
+    }
+    for text in [
+        // the last store has nothing behind it
+        "void f(int n, const int *s, double *a) { int k = 0; for (int i = 0; i < n; i++) { k += *s; a[k] = 1; } }",
+        "void f(int n, const int *s, double *a) { int k = 0; for (int i = 0; i < n; i++) { k += *s; if (i > 3) continue; a[k] = 1; } }",
+        // perhaps
+        "void f(int n, const int *s, int *b, double *a) { for (int i = 0; i < n; i++) { a[i] = 1; if (b) a[i] += *s; } }",
+        // it is of one type
+        "void f(int n, const int *s, int *a) { int k = 0; for (int i = 0; i < n; i++) { a[k] = 1; k += *s; } }",
+    ] {
+        assert_eq!(asked(text), (Verdict::Independent, 1), "{text}");
+    }
+}
+
+#[test]
 fn what_may_be_the_same_memory_is_asked_of() {
     for text in [
         // of one type, or read as characters

@@ -113,3 +113,17 @@ fn what_a_way_out_did_before_counts() {
     assert_eq!(inner.verdict, Verdict::Independent, "{:?}", inner.obstacles);
     assert!(inner.privates.iter().all(|p| p.declared_inside), "{:?}", inner.privates);
 }
+
+/// What a way out would read of the loop's numbers is not left by it.
+#[test]
+fn numbers_that_only_ways_out_read_are_no_last_values() {
+    for text in [
+        "#include <stdio.h>\nvoid f(int n, int m, int v, double *a) { int i, j; for (i = 0; i < n; i++) for (j = 0; j < m; j++) { a[i * 100 + j % 100] = 1; if (v) printf(\"%d %d\", i, j); } }",
+        "#include <stdio.h>\nvoid bad(void);\nstatic double get(const double *a, int n, int i) { if (i >= n) { bad(); return 0; } return a[i]; }\nvoid f(int n, int m, const double *restrict a, double *restrict b) { int i, j; for (i = 0; i < n; i++) { b[i] = 0; for (j = 0; j < m; j++) b[i] += get(a, 7, j); } }",
+    ] {
+        let l = last_of_depth_zero(text);
+        assert!(l.granted.is_some(), "{text}");
+        let last = l.reductions.iter().any(|r| r.op == analysis::ReductionOp::Last);
+        assert!(!last, "{:?}\n{text}", l.reductions);
+    }
+}

@@ -48,8 +48,9 @@ fn reach(body: &Body, effects: &Effects<'_>, during: TermId, s: SymbolId) -> Rea
         let own = symbol.storage.is_of_call();
         // nobody but its function names a `static` local
         let is_named_here = own || symbol.storage.is_static_local();
-        let hidden =
-            is_named_here && !symbol.address_taken || own && effects.stays_home_until(Some(during), s);
+        let hidden = is_named_here && !symbol.address_taken
+            || own && effects.stays_home_until(Some(during), s)
+            || effects.static_stays_home(s);
         return Reach::Named { own, hidden };
     }
     if effects.owns_memory(during, s) {
@@ -208,7 +209,9 @@ fn by_reach(body: &Body, effects: &Effects<'_>, during: TermId, a: SymbolId, b: 
             // an earlier call may have left the name of a `static` one with somebody
             let is_static = body.symbols[named].storage.is_static_local();
             let given = is_handed_in && !is_static || p == Reach::Fresh;
-            if is_array && !given && !effects.stays_home_until(Some(during), named) {
+            let at_home =
+                || effects.stays_home_until(Some(during), named) || effects.static_stays_home(named);
+            if is_array && !given && !at_home() {
                 May
             } else {
                 Distinct

@@ -28,6 +28,8 @@ pub(crate) struct Effects<'a> {
     globals_written: FxHashMap<SymbolId, Vec<SymbolId>>,
     /// File-scope variables by name.
     globals: FxHashMap<&'a str, SymbolId>,
+    /// Whether no call in the body runs it once more before it comes back, as far as somebody found out.
+    pub is_never_entered_again: bool,
     /// Entries of the lists of what is written unseen: a gap has one for every variable it reaches.
     pub listed: usize,
     /// Variables that a place which was not understood may reach.
@@ -111,6 +113,7 @@ impl<'a> Effects<'a> {
             globals_written,
             globals,
             listed,
+            is_never_entered_again: false,
             in_gaps,
             memo,
             parts,

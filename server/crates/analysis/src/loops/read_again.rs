@@ -1,13 +1,14 @@
-//! Numbers that a loop's condition reads again behind each store to something of another type: no store changes one of them, as reading
-//! it then has no meaning (C11 6.5p7). So it is with the bounds of programs translated from Fortran: `for (j = 1; j <= *n; ++j)`.
+//! Numbers that a loop reads again behind each store to something of another type: no store changes one of them, as reading it then has
+//! no meaning (C11 6.5p7). So it is with the bounds and steps of programs translated from Fortran: `for (j = 1; j <= *n; ++j)`,
+//! `y[iy] = 0.; iy += *incy;`.
 
 use term::{Body, IntKind, Op, SymbolId, TermId, TypeKind};
 
 use crate::flow::liveness::early_exit;
 use crate::nest::AffineAccess;
 
-/// Whether all that is read of `read` is one number that the condition of a loop around each store to `written` reads again, whatever
-/// happens between, as another type than what is stored.
+/// Whether all that is read of `read` is one number that is read again behind each store to `written`, whatever happens between, as another
+/// type than what is stored.
 pub(super) fn is_read_again(
     body: &Body,
     root: TermId,
@@ -47,11 +48,41 @@ pub(super) fn is_read_again(
         let Some(parts) = body.loop_parts(l) else { return false };
         let inside =
             [Some(parts.body), parts.step].into_iter().flatten().any(|p| body.walk(p).any(|x| x == store));
-        let asks = || parts.condition.is_some_and(|c| always(body, c).any(|x| of(read).any(|a| a.term == x)));
-        inside && asks() && early_exit(body, l).is_none()
+        let reads = |x: TermId| of(read).any(|a| a.term == x);
+        let asks = || parts.condition.is_some_and(|c| always(body, c).any(reads));
+        let goes_on = || parts.step.is_some_and(|c| c != store && always(body, c).any(reads));
+        let behind = || {
+            let jumps =
+                body.walk(parts.body).any(|x| matches!(body.op(x), Op::Continue | Op::Break | Op::Switch));
+            !jumps && behind(body, parts.body, store).any(reads)
+        };
+        inside && early_exit(body, l).is_none() && (asks() || goes_on() || behind())
     };
     let mut stores = of(written).filter(|a| a.write);
     stores.all(|a| apart(a) && body.loops(root).any(|l| reads_again(l, a.term)))
+}
+
+/// What is evaluated behind a term whenever the term is: in the statements that follow it in lists around it. Precondition: no jumps.
+fn behind(body: &Body, list: TermId, term: TermId) -> impl Iterator<Item = TermId> + '_ {
+    let mut found = Vec::new();
+    let mut at = list;
+    loop {
+        let args = body.args(at);
+        let Some(k) = args.iter().position(|&a| body.walk(a).any(|x| x == term)) else { break };
+        if *body.op(at) == Op::List {
+            found.extend_from_slice(&args[k + 1..]);
+        }
+        at = args[k];
+    }
+    found.into_iter().flat_map(|s| {
+        let parts: Vec<TermId> = match body.op(s) {
+            Op::If | Op::While => body.args(s).iter().take(1).copied().collect(),
+            Op::For => body.args(s).iter().take(2).copied().collect(),
+            Op::List | Op::DoWhile | Op::Switch => Vec::new(),
+            _ => vec![s],
+        };
+        parts.into_iter().flat_map(|p| always(body, p)).collect::<Vec<_>>()
+    })
 }
 
 /// What is evaluated whenever the term is.

@@ -49,6 +49,8 @@ impl Builder<'_> {
         let a = self.convert(a, ka, kind, left);
         let b = if is_shift(op) { Some(b) } else { self.convert(b, kb, kind, right) };
         match a.zip(b).and_then(|(a, b)| self.arithmetic(t, op, a, b, kind)) {
+            // no more than its left operand
+            Some(v) if !kind.signed() && never_grows(op) => Some(v),
             Some(v) => self.in_type(Some(v), kind, t),
             // Of fixed values the result is fixed too, whatever it is (`1 << k`, `n / m`).
             None if both_fixed && self.effects.is_invariant_in(self.body, t, self.root) => {
@@ -285,4 +287,9 @@ impl Builder<'_> {
         self.vars.define_quotient(v, (a.clone(), k), defining);
         Some((q, r))
     }
+}
+
+/// Whether what comes of unsigned numbers is at most the left one.
+fn never_grows(op: BinOp) -> bool {
+    matches!(op, BinOp::Div | BinOp::Rem | BinOp::Shr | BinOp::BitAnd)
 }

@@ -13,7 +13,8 @@ fn loops_of_f(text: &str) -> Vec<LoopFacts> {
     let parsed = front::Parsed::parse(front::Language::C, text);
     let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
     let program = Program::of(unit.items.iter().map(|i| &i.body));
-    let f = unit.items.iter().find(|i| &*i.name == "f").expect("it is there");
+    let is_definition = |i: &&front::Item| matches!(i.body.op(i.body.root), term::Op::Function(_));
+    let f = unit.items.iter().filter(is_definition).find(|i| &*i.name == "f").expect("it is there");
     let facts = analyze(&f.body, &program, analysis::SAVE, &Budget::new(u64::MAX));
     facts.loops.iter().cloned().collect()
 }

@@ -12,6 +12,7 @@ mod functions;
 mod mapping;
 mod missing;
 mod obstacles;
+mod pointed_to;
 mod recurrences;
 mod refusals;
 mod subscripts;

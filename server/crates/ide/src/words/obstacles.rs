@@ -14,7 +14,7 @@ use super::functions::{
 };
 use super::missing::missing;
 use super::subscripts::{not_affine, scattered};
-use super::{condition, plural};
+use super::{condition, plural, pointed_to};
 use crate::function_view::{in_full, FunctionView};
 
 /// Characters of code that a label has room for.
@@ -101,8 +101,9 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             let is_cpp = view.doc.language().kernels || reason.contains("::");
             let remedy = match reason.contains("(the condition `#if") {
                 true => "Name the macros that decide it in the setting `warpwright.defines`, or with `-D`.",
-                false if is_cpp => "",
-                false => "Write this place in plain form, or take it out of the loop.",
+                // nor is it known that what a macro or a call does can stand elsewhere
+                false if is_cpp || is_call => "",
+                false => "Write this place in plain form.",
             };
             words("not-understood", reason, remedy)
         }
@@ -225,14 +226,10 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             "",
         ),
         ObstacleKind::UnknownPointer(_) if *view.body().op(obstacle.term) == Op::Cast => cast(view, obstacle.term),
-        ObstacleKind::UnknownPointer(symbol) if view.symbol(*symbol).contains("[]") => words(
-            "unknown-pointer",
-            format!(
-                "the rows `{}` on line {line} are pieces of memory of their own, which are not copied to the GPU yet",
-                view.symbol(*symbol)
-            ),
-            "Offload the loop along one row, or keep the matrix in one array.",
-        ),
+        ObstacleKind::UnknownPointer(symbol) if view.symbol(*symbol).contains("[]") => {
+            let (reason, remedy) = pointed_to::by_rows(view, *symbol, line);
+            words("unknown-pointer", reason, remedy)
+        }
         ObstacleKind::UnknownPointer(symbol) => {
             let name = view.symbol(*symbol);
             let is_array = matches!(view.body().types.kind(view.body().symbols[*symbol].ty), TypeKind::Array { .. });

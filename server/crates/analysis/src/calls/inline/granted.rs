@@ -193,9 +193,19 @@ impl Expander<'_> {
         for &t in &gone {
             self.end_jumps(t);
         }
-        let taken = self.variable("taken", int);
-        let taken = self.term(Op::Sym(taken), [], int);
-        let gone = self.term(Op::List, gone, void);
+        let opaque = self.variable("taken", int);
+        // what it reads of the loop's numbers is not what is left of them there
+        let mut statements = Vec::new();
+        for s in self.numbers_read(&gone, &written_in(self.body, root)) {
+            let ty = self.b.symbols[s].ty;
+            let place = self.term(Op::Sym(s), [], ty);
+            let value = self.term(Op::Sym(opaque), [], int);
+            let value = self.term(Op::Cast, [value], ty);
+            statements.push(self.term(Op::Assign, [place, value], ty));
+        }
+        statements.extend(gone);
+        let taken = self.term(Op::Sym(opaque), [], int);
+        let gone = self.term(Op::List, statements, void);
         let behind = self.term(Op::If, [taken, gone], void);
         let Some(around) = self.body.parents().get(root.index()).copied().flatten() else { return };
         let mut term = self.b.get(around).clone();
@@ -209,6 +219,20 @@ impl Expander<'_> {
             term.args.iter_mut().filter(|a| **a == root).for_each(|a| *a = both);
         }
         self.b.set(around, term);
+    }
+
+    /// Variables of numbers among those written that the statements name.
+    fn numbers_read(&self, statements: &[TermId], written: &FxHashSet<SymbolId>) -> Vec<SymbolId> {
+        let mut out: Vec<SymbolId> = Vec::new();
+        for t in statements.iter().flat_map(|&t| self.walk(t)) {
+            let Op::Sym(s) = self.b.get(t).op else { continue };
+            let symbol = &self.b.symbols[s];
+            let is_number = self.b.types.is_arithmetic(symbol.ty);
+            if is_number && symbol.is_own_scalar() && written.contains(&s) && !out.contains(&s) {
+                out.push(s);
+            }
+        }
+        out
     }
 
     /// Makes nothing of jumps to the end or the beginning of the loop that the statement was taken out of.

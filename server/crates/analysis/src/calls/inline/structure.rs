@@ -62,7 +62,7 @@ impl Expander<'_> {
     }
 
     /// All terms under one, parents first.
-    fn walk(&self, root: TermId) -> Vec<TermId> {
+    pub(super) fn walk(&self, root: TermId) -> Vec<TermId> {
         let (mut out, mut stack) = (Vec::new(), vec![root]);
         while let Some(t) = stack.pop() {
             out.push(t);

@@ -102,6 +102,14 @@ impl Effects<'_> {
             && self.known.abroad.get_or_init(|| self.made_pointers()).get(&s).is_none_or(|&m| m > end())
     }
 
+    /// Whether nothing but its own name ever reaches a `static` variable of the function, whatever calls of it there were.
+    pub(crate) fn static_stays_home(&self, s: SymbolId) -> bool {
+        self.is_never_entered_again
+            && self.body.symbols[s].storage.is_static_local()
+            && !self.in_gaps.contains(&s)
+            && !self.known.abroad.get_or_init(|| self.made_pointers()).contains_key(&s)
+    }
+
     /// Whether the pointer is a member of a local structure that alone leads to its memory, until the end of a loop.
     pub(crate) fn owns_memory(&self, during: TermId, path: SymbolId) -> bool {
         let body = self.body;
