@@ -40,6 +40,8 @@ fn so_is_what_the_loop_reads_behind_the_store() {
         "void f(int n, const int *s, double *a) { int k = 0; for (int i = 0; i < n; i++) { k += *s; if (i > 3) continue; a[k] = 1; } }",
         // perhaps
         "void f(int n, const int *s, int *b, double *a) { for (int i = 0; i < n; i++) { a[i] = 1; if (b) a[i] += *s; } }",
+        // as any type
+        "typedef int __attribute__((may_alias)) any; void f(int n, const any *s, double *a) { int k = 0; for (int i = 0; i < n; i++) { a[k] = 1; k += *s; } }",
         // it is of one type
         "void f(int n, const int *s, int *a) { int k = 0; for (int i = 0; i < n; i++) { a[k] = 1; k += *s; } }",
     ] {

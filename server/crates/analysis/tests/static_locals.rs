@@ -29,11 +29,12 @@ fn what_somebody_may_have_kept_is_asked_of() {
         "static double u[128]; fill(n, u); if (n > 5) f(n - 1, u);",
         "static double u[128]; fill(n, u); if (n > 5) g(n - 1, u);",
         "static double u[128]; kept = u;",
+        "static double u[128]; keep_by_way(u);",
         "static double u[128]; fill(n, u); if (n > 5) (*called)(n);",
     ] {
         let text = format!(
             "{FILL}void other(int n, double *v);\nvoid f(int n, double *x);\nvoid (*called)(int);\nstatic void g(int n, double *x) {{ f(n, x); }}\n\
-             double *kept;\nstatic void keep(double *v) {{ kept = v; }}\nvoid f(int n, double *x) {{ {body} {LOOP}"
+             double *kept;\nstatic void keep(double *v) {{ kept = v; }}\nstatic void keep_by_way(double *v) {{ static double *mine; mine = v; kept = mine; }}\nvoid f(int n, double *x) {{ {body} {LOOP}"
         );
         assert_eq!(asked(&text), (Verdict::Independent, 1), "{text}");
     }

@@ -86,6 +86,11 @@ fn what_is_evaluated_for_the_call_is_there() {
     check_call(asserted, "f", "if (!(n > 0 && (g != 0) && f_i_on_gpu(n, g->n, (g != 0), g, a))) {");
     let divided = "#include <assert.h>\nvoid f(int n, int all, int parts, int *a) {\n  for (int i = 0; i < n; i++) {\n    assert(parts > 0);\n    for (int j = 0; j < all / parts; j++)\n      a[i] += j;\n  }\n}\n";
     check_call(divided, "f", "if (!(n > 0 && parts > 0 && f_i_on_gpu(n, (all / parts), parts, all, a))) {");
+    // the step only where the loop runs, and behind what its body asserts
+    let step = "#include <assert.h>\nstruct grid { int by; };\nvoid f(int n, struct grid *g, double *restrict a) {\n  for (int i = 0; i < n; i += g->by) {\n    assert(g != 0);\n    a[i] = 1;\n  }\n}\n";
+    let (host, _) = offloaded(step, "f", 0);
+    let at = |part: &str| host.find(part).unwrap_or_else(|| panic!("{part} in\n{host}"));
+    assert!(at("n - 1 >= 0") < at("(g != 0)") && at("(g != 0)") < at("(g->by >="), "{host}");
     // set by nothing that is sure to run before, and by a statement that is
     let unset = "void f(int n, int k, double *a) {\n  double x;\n  if (k) x = 1; else x = 2;\n  for (int i = 0; i < n; i++)\n    a[i] = x;\n}\n";
     check_call(unset, "f", "if (!(n > 0 && f_i_on_gpu(n, x, a))) {");

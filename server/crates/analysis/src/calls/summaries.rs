@@ -515,7 +515,8 @@ impl Scan<'_> {
     }
 
     fn store(&mut self, place: TermId, value: Option<TermId>) {
-        let own_pointer = self.body.as_symbol(place).is_some_and(|s| self.body.symbols[s].is_own_scalar());
+        let is_own = |s: &term::Symbol| s.is_own_scalar() && !s.storage.is_static_local();
+        let own_pointer = self.body.as_symbol(place).is_some_and(|s| is_own(&self.body.symbols[s]));
         if let (Some(v), false) = (value, own_pointer) {
             self.keep(v);
         }

@@ -16,6 +16,10 @@ pub(super) fn is_read_again(
     read: SymbolId,
     written: SymbolId,
 ) -> bool {
+    // a type that says so may be read as any other
+    if body.said.reads_as_any_type {
+        return false;
+    }
     let of = |s: SymbolId| accesses.iter().filter(move |a| a.base == s);
     // through a union one type may be stored and another read (C11 6.5.2.3, note 95)
     let in_union = |t: TermId| match (body.op(t), body.args(t)) {
@@ -91,7 +95,9 @@ fn always(body: &Body, t: TermId) -> impl Iterator<Item = TermId> + '_ {
     std::iter::from_fn(move || {
         let t = open.pop()?;
         match body.op(t) {
-            Op::Select => open.extend(body.args(t).first()),
+            Op::Select | Op::If | Op::While | Op::Switch => open.extend(body.args(t).first()),
+            Op::For => open.extend(body.args(t).iter().take(2)),
+            Op::DoWhile => {}
             Op::Binary(op) if op.is_logical() => open.extend(body.args(t).first()),
             Op::SizeOf => {}
             _ => open.extend(body.args(t)),

@@ -315,7 +315,11 @@ impl<'a> Builder<'_, 'a> {
                 _ => true,
             };
             // the program may end before it comes here
-            let before = body.args(p).get(..place).unwrap_or(&[]);
+            let before = match (body.op(p), body.args(p)) {
+                // a loop's body runs before its step
+                (Op::For, args) if place == 2 => args.get(3..4).unwrap_or(&[]),
+                (_, args) => args.get(..place).unwrap_or(&[]),
+            };
             let is_tested = |a: &TermId| body.asserted(*a).is_some() && self.asserted_condition(*a).is_some();
             let asserted: Vec<TermId> = before.iter().flat_map(|&b| body.walk(b)).filter(is_tested).collect();
             if !sure || !asserted.into_iter().rev().all(&mut *inner) {

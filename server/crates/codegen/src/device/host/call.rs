@@ -87,6 +87,7 @@ impl Host<'_> {
             return None;
         }
         let plan = self.plan;
+        let asks_late = std::cell::Cell::new(false);
         let values = |p: &Param| -> Option<Named> {
             let text = match *p {
                 Param::Symbol(s) => symbol_text(&self.c, s),
@@ -94,6 +95,7 @@ impl Host<'_> {
                 Param::Distance { from, to } => distance_text(&self.c, from, to),
                 Param::Row(_) | Param::End { .. } => return None,
             };
+            asks_late.set(asks_late.get() || plan.values.iter().any(|v| v.param == *p && !v.early));
             Some(Named { term: Term::Name(text), kind: kind_of(plan, p)? })
         };
         let scope = Scope { helper: &plan.name, values: &values, helpers: None };
@@ -105,11 +107,21 @@ impl Host<'_> {
         let mut parts: Vec<Term> = self.pointers_apart().into_iter().collect();
         // what is there only where the loops before run comes behind them
         for early in [true, false] {
+            // that a loop runs at all is seldom told by its step, which is looked at only then
+            let mut told_by_late = Vec::new();
+            for d in self.kernel.dims.iter().filter(|d| is_early(&d.trips) == early) {
+                asks_late.set(false);
+                let runs = scope.positive(&d.trips);
+                if early || asks_late.get() {
+                    told_by_late.push(runs);
+                } else {
+                    parts.push(runs);
+                }
+            }
             for v in plan.values.iter().filter(|v| v.early == early && !v.guarded) {
                 parts.extend(values(&v.param).and_then(|n| within(v, &n.term)));
             }
-            let dims = self.kernel.dims.iter().filter(|d| is_early(&d.trips) == early);
-            parts.extend(dims.map(|d| scope.positive(&d.trips)));
+            parts.append(&mut told_by_late);
         }
         // and what is there only where loops inside run, behind those
         let text = |t| Term::Name(parameter_text(&self.c, t));
