@@ -240,7 +240,7 @@ fn globals_of_functions_count() {
              for (int i = 0; i < 100; i++) twice(i, i);
          }",
         expect![[r#"
-            twice k: unknown !EarlyExit
+            twice k: independent
             f i: unknown !State add(total)
             f i: independent
             f i: independent
