@@ -262,7 +262,7 @@ fn where_rows_are_short(
     budget: &Budget,
     before: LoopFacts,
 ) -> Option<LoopFacts> {
-    if budget.left() == 0 || lengths_of_rows(cx.body, before.term).is_empty() {
+    if budget.left() == 0 || lengths_of_rows(cx.body, &cx.effects, before.term).is_empty() {
         return None;
     }
     let short = read_loop(cx, cx.short(at, control, budget), control, detail, budget, before);

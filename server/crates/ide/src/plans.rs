@@ -5,6 +5,7 @@
 //! nothing is said of kernels. A thorough analysis plans the loops it speaks of, as long as the steps of their function last;
 //! what is left over then is [`NoKernel::NotTried`], and is never promised. Who lists what can be done at a loop plans that one.
 
+mod asked;
 pub(crate) mod more_threads;
 mod written_out;
 
@@ -17,6 +18,7 @@ use base::CancelToken;
 use rustc_hash::FxHasher;
 use term::{Storage, SymbolId};
 
+use self::asked::Asked;
 use crate::cost::Cost;
 use crate::function_view::FunctionView;
 use crate::kernels::called;
@@ -511,10 +513,11 @@ fn plan_counted<R>(
     then: impl FnOnce(&codegen::Plan, &FunctionView) -> R,
 ) -> Result<R, NoKernel> {
     let mut then = Some(then);
+    let asked = Asked { site, cancel, counted };
     if view.of(id).granted.is_some() {
-        return written_out::without_ways_out(view, id, site, cancel, counted, &mut then);
+        return written_out::without_ways_out(view, id, asked, &mut then);
     }
-    let why = match plan_as_it_is(view, id, site, cancel, counted, &mut then) {
+    let why = match plan_as_it_is(view, id, asked, &mut then) {
         Err(why) if written_out::may_help(view, id, &why) => why,
         done => return done,
     };
@@ -522,17 +525,16 @@ fn plan_counted<R>(
     if site.steps.is_some() {
         return Err(written_out::LATER);
     }
-    written_out::with_calls_written_out(view, id, site, cancel, counted, &mut then).ok_or(why)
+    written_out::with_calls_written_out(view, id, asked, &mut then).ok_or(why)
 }
 
 fn plan_as_it_is<R, F: FnOnce(&codegen::Plan, &FunctionView) -> R>(
     view: &FunctionView,
     id: LoopId,
-    site: &OffloadSite<'_>,
-    cancel: &CancelToken,
-    counted: &Cell<u64>,
+    asked: Asked<'_>,
     then: &mut Option<F>,
 ) -> Result<R, NoKernel> {
+    let Asked { site, cancel, counted } = asked;
     let l = view.of(id);
     let threads = !is_parallel(l);
     if threads && view.thread_map(id).is_none() {
@@ -559,7 +561,7 @@ fn plan_as_it_is<R, F: FnOnce(&codegen::Plan, &FunctionView) -> R>(
         true => analysis::offload_threads(body, program, &view.facts, id, &budget),
         false => analysis::offload(body, program, &view.facts, id, collapse, &budget),
     };
-    counted.set(counted.get() + budget.taken());
+    asked.count(budget.taken());
     if cancel.is_cancelled() {
         return Err(NoKernel::Cancelled);
     }

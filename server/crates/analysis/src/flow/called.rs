@@ -88,6 +88,18 @@ pub(crate) fn call<'p>(body: &Body, program: &'p dyn Callees, t: TermId) -> Resu
     }
 }
 
+/// What a term is that iterations cannot run at once with, whatever stands around it: a place that was not understood, a call that does
+/// more than is known. An assertion is none: the model takes it for granted, or says that it cannot.
+pub(crate) fn stands_in_the_way(body: &Body, program: &dyn Callees, t: TermId) -> Option<ObstacleKind> {
+    match body.op(t) {
+        Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Var(_) | Op::Name(_) | Op::Cons => {
+            Some(ObstacleKind::NotUnderstood)
+        }
+        Op::Call if body.asserted(t).is_none() => call(body, program, t).err(),
+        _ => None,
+    }
+}
+
 /// Whether a call of one of the program's functions only gives a value, the same each time as long as nothing is written that its
 /// arguments lead to.
 pub(crate) fn function_only_gives(body: &Body, program: &dyn Callees, t: TermId) -> bool {

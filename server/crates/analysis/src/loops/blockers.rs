@@ -2,6 +2,7 @@
 
 use term::{Body, Op, TermId};
 
+use crate::flow::called::stands_in_the_way;
 use crate::flow::liveness::early_exit;
 use crate::{Obstacle, ObstacleKind, Program};
 
@@ -23,16 +24,10 @@ pub(crate) fn blockers(body: &Body, program: &Program, t: TermId, out: &mut Vec<
                     _ => ObstacleKind::NotUnderstood,
                 }
             }
-            Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Var(_) | Op::Name(_) | Op::Cons => {
-                ObstacleKind::NotUnderstood
-            }
-            // the model takes it for granted, or says that it cannot
-            Op::Call if body.asserted(x).is_some() => continue,
-            Op::Call => match crate::flow::called::call(body, program, x) {
-                Ok(_) => continue,
-                Err(kind) => kind,
+            _ => match stands_in_the_way(body, program, x) {
+                Some(kind) => kind,
+                None => continue,
             },
-            _ => continue,
         };
         // A mark's clauses are not part of the program.
         if matches!(body.op(x), Op::Apply(_)) && is_clause(body, t, x) {

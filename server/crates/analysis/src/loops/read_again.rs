@@ -55,12 +55,12 @@ pub(super) fn is_read_again(
         let reads = |x: TermId| of(read).any(|a| a.term == x);
         let asks = || parts.condition.is_some_and(|c| always(body, c).any(reads));
         let goes_on = || parts.step.is_some_and(|c| c != store && always(body, c).any(reads));
-        let behind = || {
+        let follows = || {
             let jumps =
                 body.walk(parts.body).any(|x| matches!(body.op(x), Op::Continue | Op::Break | Op::Switch));
             !jumps && behind(body, parts.body, store).any(reads)
         };
-        inside && early_exit(body, l).is_none() && (asks() || goes_on() || behind())
+        inside && early_exit(body, l).is_none() && (asks() || goes_on() || follows())
     };
     let mut stores = of(written).filter(|a| a.write);
     stores.all(|a| apart(a) && body.loops(root).any(|l| reads_again(l, a.term)))

@@ -8,10 +8,10 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashSet;
 use term::{BinOp, Body, Len, Op, Promised, SymbolId, TermId, TypeKind};
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
+use crate::flow::effects::Effects;
 use crate::flow::parts::Inside;
 use crate::limits::nest_promises::MOST_SORTED;
 use crate::nest::builder::{Builder, Loc};
@@ -202,7 +202,7 @@ impl Builder<'_> {
     /// Takes what rows hold to be no more than there is room for, of which nothing is promised.
     fn take_lengths(&mut self) {
         let body = self.body;
-        for l in lengths_of_rows(body, self.root) {
+        for l in lengths_of_rows(body, self.effects, self.root) {
             let Some(kind) = body.types.element(body.ty(l.array)).and_then(|e| body.types.as_int(e)) else {
                 continue;
             };
@@ -379,15 +379,10 @@ pub(crate) struct RowLengths {
 
 /// Arrays that say how far inner loops run (`j < len[i]`) where rows are so many elements apart: `a[64 * i + j]`, `a[m * i + j]`,
 /// `double a[][64]`. A guess: whether it helps is seen when the loop is judged so.
-pub(crate) fn lengths_of_rows(body: &Body, root: TermId) -> Vec<RowLengths> {
+pub(crate) fn lengths_of_rows(body: &Body, effects: &Effects<'_>, root: TermId) -> Vec<RowLengths> {
     let Some(inside) = body.loop_parts(root).map(|p| p.body) else { return Vec::new() };
-    let written: FxHashSet<SymbolId> = body
-        .walk(root)
-        .filter(|&t| body.op(t).is_write())
-        .filter_map(|t| body.as_symbol(*body.args(t).first()?))
-        .collect();
-    let declared = |s: SymbolId| body.walk(root).any(|t| *body.op(t) == Op::Declare(s));
-    let fixed = |t: TermId| body.as_symbol(t).is_some_and(|s| !written.contains(&s) && !declared(s));
+    let written = effects.writes_in(root);
+    let fixed = |t: TermId| body.as_symbol(t).is_some_and(|s| !written.contains(&s));
     // how far apart what begins at a multiple of an index is
     let strides = |under: TermId| -> Option<(Option<TermId>, u64)> {
         body.walk(under).find_map(|t| {

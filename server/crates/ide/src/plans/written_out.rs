@@ -2,13 +2,10 @@
 //! pointers that it gets in structures (`get(m, i, j)` of `m->data[i * m->cols + j]`), the kernel's own text does what it does.
 //! The user's text stays as it is. Deliberately absent: how calls are written out (`analysis::region_without_calls`).
 
-use std::cell::Cell;
-
 use analysis::LoopId;
-use base::CancelToken;
 use term::{Op, Storage, SymbolId, TermId};
 
-use super::{plan_as_it_is, NoKernel, OffloadSite, Spent};
+use super::{plan_as_it_is, Asked, NoKernel, Spent};
 use crate::function_view::FunctionView;
 use crate::lints::is_parallel;
 
@@ -16,17 +13,15 @@ use crate::lints::is_parallel;
 pub(super) fn with_calls_written_out<R, F: FnOnce(&codegen::Plan, &FunctionView) -> R>(
     view: &FunctionView,
     id: LoopId,
-    site: &OffloadSite<'_>,
-    cancel: &CancelToken,
-    counted: &Cell<u64>,
+    asked: Asked<'_>,
     then: &mut Option<F>,
 ) -> Option<R> {
     let term = view.of(id).term;
     let written = analysis::region_without_calls(view.body(), view.doc.program(), &[term], &[])?;
-    view.with_body(written.body, cancel, |view, analyzed| {
-        counted.set(counted.get() + analyzed.steps);
+    view.with_body(written.body, asked.cancel, |view, analyzed| {
+        asked.count(analyzed.steps);
         let id = view.facts.of_term(term).filter(|&id| is_parallel(view.of(id)))?;
-        plan_as_it_is(view, id, site, cancel, counted, then).ok()
+        plan_as_it_is(view, id, asked, then).ok()
     })
 }
 
@@ -34,30 +29,26 @@ pub(super) fn with_calls_written_out<R, F: FnOnce(&codegen::Plan, &FunctionView)
 pub(super) fn without_ways_out<R, F: FnOnce(&codegen::Plan, &FunctionView) -> R>(
     view: &FunctionView,
     id: LoopId,
-    site: &OffloadSite<'_>,
-    cancel: &CancelToken,
-    counted: &Cell<u64>,
+    asked: Asked<'_>,
     then: &mut Option<F>,
 ) -> Result<R, NoKernel> {
     // a keystroke has no time for that
-    if site.steps.is_some() {
+    if asked.site.steps.is_some() {
         return Err(LATER);
     }
     let term = view.of(id).term;
     let body =
         analysis::without_ways_out(view.body(), view.doc.program(), term).ok_or(NoKernel::NotParallel)?;
-    view.with_body(body, cancel, |view, analyzed| {
-        counted.set(counted.get() + analyzed.steps);
+    view.with_body(body, asked.cancel, |view, analyzed| {
+        asked.count(analyzed.steps);
         let id =
             view.facts.of_term(term).filter(|&id| is_parallel(view.of(id))).ok_or(NoKernel::NotParallel)?;
-        let why = match plan_as_it_is(view, id, site, cancel, counted, then) {
+        let why = match plan_as_it_is(view, id, asked, then) {
             Ok(done) => return Ok(done),
             Err(why) => why,
         };
-        if let Some(done) = may_help(view, id, &why)
-            .then(|| with_calls_written_out(view, id, site, cancel, counted, then))
-            .flatten()
-        {
+        let helps = may_help(view, id, &why);
+        if let Some(done) = helps.then(|| with_calls_written_out(view, id, asked, then)).flatten() {
             return Ok(done);
         }
         Err(match why {

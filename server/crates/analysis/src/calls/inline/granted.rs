@@ -10,12 +10,18 @@
 
 use super::*;
 use crate::calls::shape::shape;
-use crate::flow::called::call;
+use crate::flow::called::{call, stands_in_the_way};
 use crate::flow::parts::base_symbol;
-use crate::WayOut;
+use crate::{ObstacleKind, TroubleKind, WayOut};
 
-/// A function without its ways out.
-pub(super) type GrantedFunction = Option<Arc<(Body, Shape)>>;
+/// A function without its ways out; `None` where it has none, or others than branches.
+type GrantedFunction = Option<Arc<(Body, Shape)>>;
+
+/// Functions without their ways out, each made once.
+pub(super) struct Grants<'a> {
+    program: &'a Program,
+    functions: FxHashMap<Arc<str>, GrantedFunction>,
+}
 
 /// What has to be granted of statements so that nothing in them stands in the way.
 #[derive(Default)]
@@ -34,9 +40,10 @@ impl WaysOut {
 /// The body with the ways out of the loop closed, and those of them that stand in the loop itself; `None` where there are none, or others
 /// than branches.
 pub(crate) fn granted(body: &Body, program: &Program, root: TermId) -> Option<(Expanded, Vec<WayOut>)> {
+    let mut grants = Grants { program, functions: FxHashMap::default() };
+    let found = grants.ways_out(body, root, true, &mut Vec::new()).filter(|f| !f.is_empty())?;
     let mut e = Expander::new(body, program, false);
-    e.grants = Some(FxHashMap::default());
-    let found = e.ways_out(body, root, true, &mut Vec::new()).filter(|f| !f.is_empty())?;
+    e.grants = Some(grants);
     let reentry = Reentry::of(body, program);
     let mut gone = Vec::new();
     let mut callees = FxHashMap::default();
@@ -64,7 +71,7 @@ pub(crate) fn granted(body: &Body, program: &Program, root: TermId) -> Option<(E
     Some((e, found.checks))
 }
 
-impl Expander<'_> {
+impl Grants<'_> {
     /// `root`: a loop of the function (`is_loop`), or all that a called function does. `chain`: the functions that are looked at.
     fn ways_out(
         &mut self,
@@ -94,10 +101,7 @@ impl Expander<'_> {
                 Op::Case | Op::Default if !of_switch => return None,
                 Op::Return | Op::Goto(_) => is_loop,
                 Op::Break => ours,
-                Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Var(_) | Op::Name(_) | Op::Cons => true,
-                Op::Call if body.asserted(t).is_some() => false,
-                Op::Call => call(body, self.program, t).is_err(),
-                _ => false,
+                _ => stands_in_the_way(body, self.program, t).is_some(),
             };
             if is_in_the_way {
                 if *body.op(t) == Op::Call && self.grants_call(body, t, chain) {
@@ -107,7 +111,7 @@ impl Expander<'_> {
                     let mut next = around;
                     while let Some((way, outer)) = next.and_then(|k: usize| branches.get(k)) {
                         let condition = body.args(way.check)[0];
-                        let is_one = branch_of(body, *way).is_some_and(|b| is_way_out(body, b));
+                        let is_one = branch_of(body, *way).is_some_and(|b| is_way_out(body, self.program, b));
                         let rank = if is_one { rank(body, condition, &written) } else { 0 };
                         if rank > best.map_or(0, |b| b.0) {
                             best = Some((rank, *way));
@@ -152,25 +156,25 @@ impl Expander<'_> {
     fn grants_call(&mut self, body: &Body, t: TermId, chain: &mut Vec<Arc<str>>) -> bool {
         let Some(f) = crate::calls::function::own_callee(body, t) else { return false };
         let is_called = self.program.callee(body, t).is_some();
-        is_called && self.granted_function(&f.name.clone(), chain).is_some()
+        is_called && self.function(&f.name, chain).is_some()
     }
 
-    /// The function without its ways out; `None` where it has none, or others than branches.
-    pub(super) fn granted_function(&mut self, name: &Arc<str>, chain: &mut Vec<Arc<str>>) -> GrantedFunction {
+    /// The function of a name. `chain`: those that are looked at, or written out, around it.
+    pub(super) fn function(&mut self, name: &Arc<str>, chain: &mut Vec<Arc<str>>) -> GrantedFunction {
         if chain.len() >= MAX_DEPTH || chain.contains(name) {
             return None;
         }
-        if let Some(known) = self.grants.as_ref()?.get(name) {
+        if let Some(known) = self.functions.get(name) {
             return known.clone();
         }
         chain.push(name.clone());
-        let made = self.make_granted(name, chain).map(Arc::new);
+        let made = self.make(name, chain).map(Arc::new);
         chain.pop();
-        self.grants.as_mut()?.insert(name.clone(), made.clone());
+        self.functions.insert(name.clone(), made.clone());
         made
     }
 
-    fn make_granted(&mut self, name: &Arc<str>, chain: &mut Vec<Arc<str>>) -> Option<(Body, Shape)> {
+    fn make(&mut self, name: &Arc<str>, chain: &mut Vec<Arc<str>>) -> Option<(Body, Shape)> {
         let program = self.program;
         let function = program.function(name).filter(|f| !f.weak && f.body.len() <= MAX_GRANTED)?;
         let body = &*function.body;
@@ -185,7 +189,9 @@ impl Expander<'_> {
         // a kernel's text is made of it
         (function.home.is_none() || program.can_say(&made)).then_some((made, shape))
     }
+}
 
+impl Expander<'_> {
     /// Puts what was taken out of a loop behind it, where it may run or not.
     fn put_behind(&mut self, root: TermId, gone: Vec<TermId>) {
         let (void, int) = (self.b.types.void(), self.b.types.int(term::IntKind::Int));
@@ -257,13 +263,12 @@ fn branch_of(body: &Body, way: WayOut) -> Option<TermId> {
 }
 
 /// Whether a branch only reports, or ends in leaving what is around: nothing that the program computes is computed there.
-fn is_way_out(body: &Body, branch: TermId) -> bool {
+fn is_way_out(body: &Body, program: &Program, branch: TermId) -> bool {
     let ends = |t: TermId| match body.op(t) {
         Op::Return | Op::Goto(_) | Op::Break => true,
         Op::Call => {
-            let callee = body.callee(t).filter(|f| body.library.contains(f));
-            let effect = callee.and_then(|f| crate::flow::library::library_effect(&body.symbols[f].name));
-            effect.is_some_and(|e| e.trouble == Some(crate::TroubleKind::NoReturn))
+            let never_returns = |o| matches!(o, ObstacleKind::Call { why: TroubleKind::NoReturn, .. });
+            call(body, program, t).is_err_and(never_returns)
         }
         _ => false,
     };
@@ -276,7 +281,7 @@ fn is_way_out(body: &Body, branch: TermId) -> bool {
         *body.op(t) == Op::DoWhile && body.args(t).get(1).is_some_and(|&c| body.as_int(c) == Some(0))
     };
     if is_once(last) {
-        return is_way_out(body, body.args(last)[0]);
+        return is_way_out(body, program, body.args(last)[0]);
     }
     let own: FxHashSet<SymbolId> = body
         .walk(branch)

@@ -262,8 +262,8 @@ struct Expander<'a> {
     program: &'a Program,
     /// Whether functions of any size are replaced.
     is_large: bool,
-    /// Functions without their ways out, by name, where calls become these.
-    grants: Option<FxHashMap<Arc<str>, granted::GrantedFunction>>,
+    /// Functions without their ways out, where calls become these.
+    grants: Option<granted::Grants<'a>>,
     own_terms: usize,
     homes: Vec<TermId>,
     /// Static variables of functions: one object however often the function is copied.
@@ -390,7 +390,7 @@ impl Expander<'_> {
             false => None,
         };
         let (name, declared) = (function.name.clone(), symbol.ty);
-        let granted = self.granted_function(&name, &mut chain.clone());
+        let granted = self.grants.as_mut().and_then(|g| g.function(&name, &mut chain.clone()));
         let of_granted = granted.as_ref().map(|g| &g.1);
         let Some(shape) = of_granted.or(function.shape.as_ref()).or(of_large.as_ref()) else { return false };
         if place == CallSite::Header && !matches!(shape, Shape::Value(_)) {
