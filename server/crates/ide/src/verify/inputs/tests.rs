@@ -66,3 +66,15 @@ fn structures_that_are_programs_of_their_own_stay_within_their_bytes() {
     assert!(bytes <= MOST, "{bytes} bytes");
     assert!(made >= 4, "{made} inputs");
 }
+
+#[test]
+fn the_librarys_streams_are_made_up_by_nobody() {
+    let doc = crate::tests::open(
+        "#include <stdio.h>\nextern int level;\nvoid f(int n) { if (n > level) fprintf(stderr, \"%d\", n); }\n",
+    );
+    let is_function = |i: &&front::Item| matches!(i.body.op(i.body.root), Op::Function(_));
+    let body = &doc.unit().items.iter().find(is_function).expect("a function").body;
+    let signature = signature(body).expect("an input can be made");
+    let names: Vec<&str> = signature.globals.iter().map(|g| &*g.name).collect();
+    assert_eq!(names, ["level"]);
+}
