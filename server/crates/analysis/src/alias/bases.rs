@@ -194,6 +194,13 @@ fn by_reach(body: &Body, effects: &Effects<'_>, during: TermId, a: SymbolId, b: 
     if [a, b].into_iter().any(|s| is_memory(s) && effects.is_hidden(s)) {
         return Distinct;
     }
+    // what a structure leads to that nobody was told of
+    let is_home_alone = |s: SymbolId, other: SymbolId| {
+        effects.leads_home(during, s).is_some_and(|h| effects.first_of(other).is_some_and(|r| r != h))
+    };
+    if is_home_alone(a, b) || is_home_alone(b, a) {
+        return Distinct;
+    }
     let (x, y) = (reach(body, effects, during, a), reach(body, effects, during, b));
     match (x, y) {
         (Reach::Owned, _) | (_, Reach::Owned) => Distinct,

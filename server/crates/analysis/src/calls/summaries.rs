@@ -5,6 +5,8 @@
 //! that fit the definition. Recursive functions are solved together, from "nothing" upwards to the least answer that
 //! explains itself; all steps are monotone and the sets are finite, so this ends.
 
+mod kept;
+
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
@@ -17,8 +19,9 @@ use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 use crate::calls::function::{arguments_fit, called, is_declared_as, own_callee, Function, Local};
 use crate::calls::mentions::Mentions;
 use crate::flow::ends::{endless, never_comes_to_its_end};
+use crate::flow::given::set_members;
 use crate::flow::library::{library_effect, LibraryResult};
-use crate::flow::owned::{returned_members, stores_pointers};
+use crate::flow::owned::{copies_unseen, returned_members, stores_pointers};
 use crate::{Roots, Summary, Through, TroubleKind};
 
 pub(crate) fn local(body: &Body) -> Local {
@@ -81,10 +84,11 @@ pub(crate) fn solve<'f>(
                         None => known(name).map(|f| (&f.summary, &*f.body)),
                     }
                 };
-                let (roots, out) = (FxHashMap::default(), now[k].clone());
-                let mut scan = Scan { body, known: &find, is_too_deep: Cell::new(false), roots, out };
-                scan.run();
-                scan.out
+                // of what calls itself nothing is taken for granted in a circle
+                match Scan::of(body, &find, now[k].clone(), !now[k].recursive) {
+                    out if out.stores_others => Scan::of(body, &find, now[k].clone(), false),
+                    out => out,
+                }
             };
             if next != now[k] {
                 now[k] = next;
@@ -95,6 +99,18 @@ pub(crate) fn solve<'f>(
             return now;
         }
     }
+}
+
+/// Whether the place is a part of a union: what is read there may have been stored as something else.
+fn in_union(body: &Body, mut t: TermId) -> bool {
+    while let (Op::Member { .. }, &[of]) = (body.op(t), body.args(t)) {
+        let whole = body.types.element(body.ty(of)).unwrap_or(body.ty(of));
+        if !matches!(body.types.kind(whole), TypeKind::Record(r) if !body.types.record(*r).is_union) {
+            return true;
+        }
+        t = of;
+    }
+    false
 }
 
 pub(crate) fn parameters(body: &Body) -> Vec<SymbolId> {
@@ -120,6 +136,11 @@ struct Scan<'s> {
     is_too_deep: Cell<bool>,
     /// Where each local pointer may point into.
     roots: FxHashMap<SymbolId, Roots>,
+    /// Whether pointers found in memory that it made are taken to lead to memory that it made: right where no other is stored there,
+    /// as each step of a run rests on those before it.
+    is_closed: bool,
+    /// Whether an address becomes a number.
+    has_numbers: bool,
     out: Summary,
 }
 
@@ -130,6 +151,15 @@ enum Use {
     Both,
     /// Its address alone.
     Address,
+}
+
+impl<'s> Scan<'s> {
+    fn of(body: &'s Body, known: &'s Find<'s>, out: Summary, is_closed: bool) -> Summary {
+        let (roots, is_too_deep) = (FxHashMap::default(), Cell::new(false));
+        let mut scan = Scan { body, known, is_too_deep, roots, is_closed, has_numbers: false, out };
+        scan.run();
+        scan.out
+    }
 }
 
 impl Scan<'_> {
@@ -152,13 +182,20 @@ impl Scan<'_> {
         if self.is_too_deep.get() {
             self.trouble(TroubleKind::NotUnderstood, "");
         }
+        use TroubleKind::{IndirectCall, NotUnderstood, Replaceable, UnknownCall, Volatile};
+        let calls_strangers = [IndirectCall, UnknownCall].iter().any(|k| self.out.troubles.contains_key(k));
+        let is_blurred = copies_unseen(body);
+        self.out.hands_out |= (self.has_numbers || is_blurred) && calls_strangers;
+        self.out.tells_new |= self.has_numbers || is_blurred;
+        self.out.stores_others |= !self.is_closed || is_blurred;
         // of what calls itself nothing is asked in a circle
         self.out.stores_pointers = self.out.recursive || stores_pointers(body, &|call| self.callee(call));
-        use TroubleKind::{NotUnderstood, Replaceable, Volatile};
         let is_read =
             [NotUnderstood, Replaceable, Volatile].iter().all(|k| !self.out.troubles.contains_key(k));
         if !self.out.recursive && is_read {
-            self.out.owned_members = returned_members(body, &|call| self.callee(call));
+            (self.out.owned_members, self.out.returns_apart) =
+                returned_members(body, &|call| self.callee(call));
+            self.out.set_members = set_members(body, &|call| self.callee(call));
             self.out.never_returns = never_comes_to_its_end(body, list, &|call| self.callee(call));
         }
     }
@@ -262,6 +299,15 @@ impl Scan<'_> {
             Op::Comma | Op::Assign => arg(1),
             Op::Compound(_) | Op::Step { .. } => arg(0),
             Op::Call => self.returned(t, depth),
+            Op::Index | Op::Deref | Op::Member { .. } if self.is_closed => {
+                let of = self.roots_of_place(t, depth + 1);
+                let is_new = of == Roots { fresh: true, ..Roots::default() } && !in_union(body, t);
+                if is_new {
+                    of
+                } else {
+                    Roots::unknown()
+                }
+            }
             _ => Roots::unknown(),
         }
     }
@@ -365,7 +411,7 @@ impl Scan<'_> {
         let what = Through {
             read: matches!(how, Use::Read | Use::Both),
             written: matches!(how, Use::Write | Use::Both),
-            kept: false,
+            ..Through::default()
         };
         let q = body.types.quals(body.ty(t));
         if q.is_volatile || q.is_atomic {
@@ -409,7 +455,7 @@ impl Scan<'_> {
                 if let Some(&v) = args.first() {
                     if !matches!(body.types.kind(symbol.ty), TypeKind::Pointer { .. }) || symbol.address_taken
                     {
-                        self.keep(v);
+                        self.keep(v, None);
                     }
                 }
                 stack.extend(args.iter().map(|&a| (a, Use::Read)));
@@ -436,7 +482,8 @@ impl Scan<'_> {
                     let from = body.types.element(body.ty(x)).is_some();
                     let to = body.types.element(body.ty(t)).is_some();
                     if from && !to && !matches!(body.types.kind(body.ty(t)), TypeKind::Void) {
-                        self.keep(x);
+                        self.has_numbers = true;
+                        self.keep(x, None);
                     }
                 }
                 stack.extend(args.iter().map(|&a| (a, Use::Read)));
@@ -497,78 +544,5 @@ impl Scan<'_> {
         body.walk(body.root).any(|t| {
             body.op(t).is_write() && body.args(t).first().and_then(|&p| body.as_symbol(p)) == Some(s)
         })
-    }
-
-    /// What a pointer value points into may be reached later through what it is stored in.
-    fn keep(&mut self, value: TermId) {
-        let body = self.body;
-        // A struct that holds pointers is filled member by member, and that is seen where it happens.
-        let mut stack = vec![value];
-        while let Some(v) = stack.pop() {
-            if *body.op(v) == Op::InitList {
-                stack.extend(body.args(v));
-            } else if body.types.element(body.ty(v)).is_some() {
-                let r = self.roots_of(v, 0);
-                self.touch(&r, Through { kept: true, ..Through::default() });
-            }
-        }
-    }
-
-    fn store(&mut self, place: TermId, value: Option<TermId>) {
-        let is_own = |s: &term::Symbol| s.is_own_scalar() && !s.storage.is_static_local();
-        let own_pointer = self.body.as_symbol(place).is_some_and(|s| is_own(&self.body.symbols[s]));
-        if let (Some(v), false) = (value, own_pointer) {
-            self.keep(v);
-        }
-    }
-
-    fn call(&mut self, call: TermId) {
-        let body = self.body;
-        let args = body.args(call);
-        let Some(f) = body.callee(call) else {
-            return self.trouble(TroubleKind::IndirectCall, "");
-        };
-        let symbol = &body.symbols[f];
-        let name = symbol.name.clone();
-        if !matches!(symbol.storage, Storage::Function | Storage::Undeclared | Storage::Builtin) {
-            return self.trouble(TroubleKind::IndirectCall, &name);
-        }
-        self.out.calls.insert(name.clone());
-        let pointer =
-            |k: usize| args.get(k + 1).copied().filter(|&a| body.types.element(body.ty(a)).is_some());
-        if body.library.contains(&f) {
-            let Some(e) = library_effect(&name) else {
-                return self.trouble(TroubleKind::UnknownCall, &name);
-            };
-            for k in 0..args.len().saturating_sub(1) {
-                let Some(a) = pointer(k) else { continue };
-                let r = self.roots_of(a, 0);
-                self.touch(&r, e.through(k));
-            }
-            if let Some(kind) = e.trouble {
-                self.trouble(kind, &name);
-            }
-            return;
-        }
-        let Some(summary) = self.callee(call).cloned() else {
-            return self.trouble(TroubleKind::UnknownCall, &name);
-        };
-        for (k, through) in summary.params.iter().enumerate() {
-            if let Some(a) = pointer(k) {
-                let r = self.roots_of(a, 0);
-                self.touch(&r, *through);
-            }
-        }
-        for (g, u) in &summary.globals {
-            let mine = self.out.globals.entry(g.clone()).or_default();
-            mine.own.join(u.own);
-            mine.through.join(u.through);
-        }
-        self.out.reads_unknown |= summary.reads_unknown;
-        self.out.writes_unknown |= summary.writes_unknown;
-        for (k, n) in &summary.troubles {
-            let n = if n.is_empty() { &name } else { n };
-            self.out.troubles.entry(*k).or_insert_with(|| n.clone());
-        }
     }
 }

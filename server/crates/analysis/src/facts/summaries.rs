@@ -22,12 +22,32 @@ pub struct Summary {
     /// Pointer members of the structure that it returns, or of what the returned pointer points to, which alone lead to memory that was
     /// made, or are null.
     pub owned_members: BTreeSet<Arc<str>>,
+    /// Whether nothing leads to a structure that the returned pointer points to but that pointer.
+    pub returns_apart: bool,
+    /// Whether it may give a function of which nothing is known a pointer to memory that it made, or that it found in memory. Those of its
+    /// parameters are told there.
+    pub hands_out: bool,
+    /// Whether it may store such a pointer elsewhere than in memory that it made.
+    pub tells_new: bool,
+    /// Whether it may store elsewhere than in file-scope variables a pointer to what it did not make.
+    pub stores_others: bool,
+    /// Integer members of the structure that it returns, or of what the returned pointer points to, that have this value whenever it
+    /// does not return null.
+    pub set_members: BTreeMap<Arc<str>, Given>,
     /// Whether no call of it ever comes back: whichever way it takes ends the program.
     pub never_returns: bool,
     /// Functions it calls, by name, the library's included.
     pub calls: BTreeSet<Arc<str>>,
     /// Whether it may call itself, directly or through others.
     pub recursive: bool,
+}
+
+/// A number that a function stores: one that its text says, or what it was given.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Given {
+    Number(i128),
+    /// The argument at this place, converted to the parameter's type and then to that of where it is stored.
+    Parameter(u32),
 }
 
 /// What happens to memory.
@@ -37,6 +57,8 @@ pub struct Through {
     pub written: bool,
     /// The address is stored where it outlives the call.
     pub kept: bool,
+    /// The address is given to a function of which nothing is known, or the library keeps it.
+    pub handed: bool,
 }
 
 /// What happens to a file-scope variable.
@@ -112,17 +134,35 @@ impl Summary {
         let is_new = self.returns == Roots { fresh: true, ..Roots::default() };
         // one that keeps something may give the same twice, and of one that stores anything somebody may know
         let keeps_nothing = !self.writes_unknown
-            && !self.recursive
             && self.globals.values().all(|g| !g.own.written && !g.through.written)
             && self.params.iter().all(|p| !p.written && !p.kept);
-        let is_seen = self.troubles.keys().all(|k| matches!(k, TroubleKind::Ordered | TroubleKind::NoReturn));
-        is_new && keeps_nothing && is_seen
+        is_new && !self.recursive && (keeps_nothing || !self.tells_new) && self.is_seen(false)
+    }
+    /// Whether it is known what it does with pointers; of strangers, that they are given none.
+    fn is_seen(&self, may_remember: bool) -> bool {
+        use TroubleKind::{Global, IndirectCall, Memory, NoReturn, Ordered, State, UnknownCall};
+        self.troubles.keys().all(|k| match k {
+            Ordered | NoReturn => true,
+            State | Memory | Global => may_remember,
+            IndirectCall | UnknownCall => !self.hands_out,
+            _ => false,
+        })
+    }
+    /// Whether besides all that the returned pointer leads to, however far, is memory that the call made.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.makes_memory() && !self.stores_others
+    }
+    /// Whether its `k`-th parameter, and what that leads to, is led to by nothing else afterwards, and leads to nothing else.
+    pub(crate) fn leaves_alone(&self, k: usize) -> bool {
+        let is_kept = |p: &Through| p.kept || p.handed;
+        !self.stores_others
+            && !self.tells_new
+            && self.is_seen(true)
+            && !self.params.get(k).is_none_or(is_kept)
     }
     /// Whether all that it stores is known, and no pointer is among it.
     pub(crate) fn stores_nothing(&self) -> bool {
-        use TroubleKind::{Global, Memory, NoReturn, Ordered, State};
-        let is_seen = |k: &TroubleKind| matches!(k, Ordered | State | NoReturn | Memory | Global);
-        !self.stores_pointers && self.troubles.keys().all(is_seen)
+        !self.stores_pointers && self.is_seen(true)
     }
 }
 
@@ -131,6 +171,7 @@ impl Through {
         self.read |= other.read;
         self.written |= other.written;
         self.kept |= other.kept;
+        self.handed |= other.handed;
     }
 }
 

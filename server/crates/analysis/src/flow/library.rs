@@ -21,7 +21,8 @@ impl LibraryEffect {
     /// What it does to the memory that its `k`-th argument points into.
     pub fn through(&self, k: usize) -> Through {
         let bit = |mask: u32| mask >> k.min(31) & 1 == 1;
-        Through { read: bit(self.reads), written: bit(self.writes), kept: bit(self.keeps) }
+        let kept = bit(self.keeps);
+        Through { read: bit(self.reads), written: bit(self.writes), kept, handed: kept }
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod counted_loop;
 pub(crate) mod effects;
 pub(crate) mod ends;
 pub(crate) mod fresh;
+pub(crate) mod given;
 pub(crate) mod library;
 pub(crate) mod liveness;
 pub(crate) mod owned;

@@ -2,6 +2,9 @@
 //!
 //! Each value such a member ever has is null or what an allocation function returned to it alone (C11 7.22.3p1), here or in the
 //! function that made the structure, and nobody else is told of it. Nor is anybody told of the structure, who might then set it.
+//!
+//! Of a structure that a call made with all that it leads to (`Summary::is_closed`) the same is known as a whole: its members may lead
+//! to the same memory (`v->data` and `v->block->data`), but nothing else does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,38 +15,46 @@ use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 use crate::flow::fresh::{is_allocation, is_null, uncast};
 use crate::flow::library::{library_effect, LibraryResult};
 use crate::flow::parts::holds_pointer;
-use crate::Summary;
+use crate::{Roots, Summary};
 
 /// What is known of the function that a call calls.
 type Known<'k> = dyn Fn(TermId) -> Option<&'k Summary> + 'k;
 
-/// The pointer members of a local structure, or of what a local pointer points to, that own what they lead to, as far as the places
-/// that matter show.
-pub(crate) fn owned_members(
+/// What is known of a structure that nobody was told of: each object that its variable stands for was made anew, and is reached through
+/// the variable alone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Home {
+    /// The pointer members that own what they lead to.
+    pub alone: BTreeSet<Arc<str>>,
+    /// Whether all that its members lead to, however far, was made with it or for it, and is reached in no other way.
+    pub closed: bool,
+    /// Whether nothing leads to the structure itself but its variable.
+    pub apart: bool,
+}
+
+/// Whether a local structure, or what a local pointer points to, is one that nobody was told of, as far as the places that matter show.
+pub(crate) fn home(
     body: &Body,
     parents: &[Option<TermId>],
     known: &Known<'_>,
     matters: &dyn Fn(TermId) -> bool,
     s: SymbolId,
-) -> BTreeSet<Arc<str>> {
+) -> Option<Home> {
     let symbol = &body.symbols[s];
     let (is_pointer, of) = match body.types.kind(symbol.ty) {
         TypeKind::Pointer { to, .. } => (true, *to),
         _ => (false, symbol.ty),
     };
-    let TypeKind::Record(r) = body.types.kind(of) else { return BTreeSet::new() };
+    let TypeKind::Record(r) = body.types.kind(of) else { return None };
     // members of a union are one another
-    let Some(fields) = body.types.record(*r).fields.as_ref().filter(|_| !body.types.record(*r).is_union)
-    else {
-        return BTreeSet::new();
-    };
+    let fields = body.types.record(*r).fields.as_ref().filter(|_| !body.types.record(*r).is_union)?;
     if symbol.storage != Storage::Local {
-        return BTreeSet::new();
+        return None;
     }
     // what was given no value leads nowhere
     let pointers = fields.iter().filter(|f| matches!(body.types.kind(f.ty), TypeKind::Pointer { .. }));
     let members = pointers.map(|f| (f.name.clone(), true)).collect();
-    let mut look = Look { body, parents, known, is_pointer, members, made: None };
+    let mut look = Look { body, parents, known, is_pointer, members, made: None, closed: true, apart: true };
     for t in body.walk(body.root).filter(|&t| matters(t)) {
         let is_known = match body.op(t) {
             Op::Declare(d) if *d == s => body.args(t).first().is_none_or(|&v| look.made_by(v)),
@@ -51,12 +62,13 @@ pub(crate) fn owned_members(
             _ => true,
         };
         if !is_known {
-            return BTreeSet::new();
+            return None;
         }
     }
-    let Look { members, made, .. } = look;
+    let Look { members, made, closed, apart, .. } = look;
     let came_so = |name: &Arc<str>| made.as_ref().is_none_or(|m| m.contains(name));
-    members.into_iter().filter(|(name, owns)| *owns && came_so(name)).map(|m| m.0).collect()
+    let alone = members.into_iter().filter(|(name, owns)| *owns && came_so(name)).map(|m| m.0).collect();
+    Some(Home { alone, closed, apart })
 }
 
 struct Look<'a, 'k> {
@@ -68,6 +80,9 @@ struct Look<'a, 'k> {
     members: BTreeMap<Arc<str>, bool>,
     /// The members that do so in every structure that a call gave.
     made: Option<BTreeSet<Arc<str>>>,
+    /// See [`Home`].
+    closed: bool,
+    apart: bool,
 }
 
 impl Look<'_, '_> {
@@ -97,15 +112,19 @@ impl Look<'_, '_> {
             Op::Call if self.is_pointer && !self.makes_memory(v) => return false,
             Op::Call => {}
             Op::InitList => {
-                return !self.is_pointer
-                    && body
-                        .walk(v)
-                        .skip(1)
-                        .all(|x| matches!(body.op(x), Op::Int(0) | Op::Cast | Op::InitList))
+                let is_zero = |x| matches!(body.op(x), Op::Int(0) | Op::Cast | Op::InitList);
+                if !body.walk(v).skip(1).all(is_zero) {
+                    // where its pointers lead is not looked into
+                    (self.made, self.closed) = (Some(BTreeSet::new()), false);
+                }
+                return !self.is_pointer;
             }
             _ => return false,
         }
-        let Some(of) = (self.known)(v).map(|s| s.owned_members.clone()) else { return false };
+        let Some(summary) = (self.known)(v) else { return false };
+        self.closed &= self.is_pointer && summary.is_closed();
+        self.apart &= !self.is_pointer || summary.returns_apart;
+        let of = summary.owned_members.clone();
         self.made = Some(match self.made.take() {
             None => of,
             Some(before) => before.intersection(&of).cloned().collect(),
@@ -125,6 +144,9 @@ impl Look<'_, '_> {
         let is_first = body.args(p).first() == Some(&at);
         let is_whole = at == t;
         match body.op(p) {
+            Op::AddrOf if !self.is_pointer && is_whole => {
+                self.parent(p).is_some_and(|c| *body.op(c) == Op::Call && self.is_kept_by_nobody(c, p))
+            }
             Op::Member { field, arrow } if *arrow == (self.is_pointer && is_whole) => self.member(p, field),
             Op::SizeOf | Op::Return => true,
             Op::Assign if is_first && is_whole => {
@@ -139,6 +161,7 @@ impl Look<'_, '_> {
     fn member(&mut self, m: TermId, name: &str) -> bool {
         let body = self.body;
         if !matches!(body.types.kind(body.ty(m)), TypeKind::Pointer { .. }) {
+            self.closed &= !holds_pointer(body, body.ty(m));
             return self.is_quiet_place(m);
         }
         let Some(p) = self.parent(m) else { return false };
@@ -147,14 +170,51 @@ impl Look<'_, '_> {
             Op::AddrOf => return false,
             Op::Assign if body.args(p).first() == Some(&m) => {
                 let is_used_up = self.parent(p).is_some_and(|q| self.is_dropped_by(q)) || self.is_quiet(p);
-                is_used_up && body.args(p).get(1).is_some_and(|&v| is_null(body, v) || self.is_new(v))
+                let value = body.args(p).get(1).copied();
+                self.closed &= is_used_up && value.is_some_and(|v| self.is_closed_value(v));
+                is_used_up && value.is_some_and(|v| is_null(body, v) || self.is_new(v))
             }
-            _ => self.is_quiet(m),
+            _ => {
+                self.closed &= self.is_quiet_deep(m);
+                self.is_quiet(m)
+            }
         };
         if let Some(so_far) = self.members.get_mut(name) {
             *so_far &= owns;
         }
         true
+    }
+
+    /// Null, or memory that leads to nothing that is known elsewhere.
+    fn is_closed_value(&self, v: TermId) -> bool {
+        let v = uncast(self.body, v);
+        let is_call = *self.body.op(v) == Op::Call;
+        is_null(self.body, v)
+            || is_allocation(self.body, v)
+            || is_call && (self.known)(v).is_some_and(Summary::is_closed)
+    }
+
+    /// Whether the pointer goes nowhere from there, and no pointer that is found behind it does or is replaced.
+    fn is_quiet_deep(&self, pointer: TermId) -> bool {
+        let body = self.body;
+        let is_pointer = |t: TermId| body.types.element(body.ty(t)).is_some();
+        let mut at = pointer;
+        for _ in 0..100 {
+            let Some(p) = self.parent(at) else { return false };
+            let is_base = body.args(p).first() == Some(&at) || is_pointer(at);
+            match body.op(p) {
+                Op::Index | Op::Deref | Op::Member { .. } if is_base => at = p,
+                Op::Cast if blurs(body, body.ty(at), body.ty(p)) || blurs(body, body.ty(p), body.ty(at)) => {
+                    return false;
+                }
+                Op::Cast | Op::Binary(_) if is_pointer(p) && is_pointer(at) => at = p,
+                // a number, or a structure of numbers, is read or written
+                _ if !holds_pointer(body, body.ty(at)) => return self.is_quiet_place(at),
+                Op::Assign | Op::Compound(_) | Op::Step { .. } => return false,
+                _ => return is_pointer(at) && self.is_quiet(at),
+            }
+        }
+        false
     }
 
     /// Whether no pointer is made of the place, or of what it is a part of, that goes somewhere.
@@ -238,7 +298,11 @@ impl Look<'_, '_> {
                 let from = body.ty(uncast(body, a));
                 to.is_some_and(|to| !blurs(body, from, to)) && !blurs(body, from, body.ty(a))
             });
-            return is_dropped && known && (self.known)(call).is_some_and(Summary::stores_nothing);
+            let Some(s) = (self.known)(call) else { return false };
+            let is_new = s.returns == Roots { fresh: true, ..Roots::default() };
+            let handed = s.params.get(k).is_none_or(|p| p.handed);
+            let is_left = s.leaves_alone(k) || is_dropped && s.stores_nothing() && !handed;
+            return known && (is_dropped || is_new) && is_left;
         }
         // a copy of a structure is one of its pointers, too
         let holds_pointers = |a: TermId| {
@@ -253,7 +317,7 @@ impl Look<'_, '_> {
 }
 
 /// The arguments of a call, with the parameters' types.
-fn arguments(body: &Body, call: TermId) -> impl Iterator<Item = (TermId, Option<TypeId>)> + '_ {
+pub(crate) fn arguments(body: &Body, call: TermId) -> impl Iterator<Item = (TermId, Option<TypeId>)> + '_ {
     let (callee, args) = body.args(call).split_first().map_or((None, &[][..]), |(f, args)| (Some(*f), args));
     let of = callee.map(|f| body.types.element(body.ty(f)).unwrap_or(body.ty(f)));
     let params = match of.map(|of| body.types.kind(of)) {
@@ -269,8 +333,9 @@ fn blurs(body: &Body, from: TypeId, to: TypeId) -> bool {
     holds_pointer(body, from) && !holds_pointer(body, to)
 }
 
-/// The members of what a function returns that own their memory, whichever way it returns.
-pub(crate) fn returned_members(body: &Body, known: &Known<'_>) -> BTreeSet<Arc<str>> {
+/// The members of what a function returns that own their memory, whichever way it returns; and whether nothing but what is returned leads
+/// to a structure that is pointed to.
+pub(crate) fn returned_members(body: &Body, known: &Known<'_>) -> (BTreeSet<Arc<str>>, bool) {
     let is_structure = |t: TermId| {
         let of = body.types.element(body.ty(t)).unwrap_or(body.ty(t));
         matches!(body.types.kind(of), TypeKind::Record(_))
@@ -279,22 +344,25 @@ pub(crate) fn returned_members(body: &Body, known: &Known<'_>) -> BTreeSet<Arc<s
     let values = returned.filter_map(|t| body.args(t).first().map(|&v| uncast(body, v)));
     let values: Vec<TermId> = values.filter(|&v| *body.op(v) != Op::Int(0)).collect();
     if values.is_empty() || !values.iter().all(|&v| is_structure(v)) {
-        return BTreeSet::new();
+        return (BTreeSet::new(), false);
     }
     let parents = body.parents();
-    let mut all: Option<BTreeSet<Arc<str>>> = None;
+    let (mut all, mut is_apart): (Option<BTreeSet<Arc<str>>>, bool) = (None, true);
     for v in values {
-        let of = match body.op(v) {
-            Op::Sym(s) => owned_members(body, &parents, known, &|_| true, *s),
-            Op::Call => known(v).map(|s| s.owned_members.clone()).unwrap_or_default(),
-            _ => BTreeSet::new(),
+        let (of, apart) = match body.op(v) {
+            Op::Sym(s) => {
+                home(body, &parents, known, &|_| true, *s).map(|h| (h.alone, h.apart)).unwrap_or_default()
+            }
+            Op::Call => known(v).map(|s| (s.owned_members.clone(), s.returns_apart)).unwrap_or_default(),
+            _ => Default::default(),
         };
+        is_apart &= apart;
         all = Some(match all {
             None => of,
             Some(before) => before.intersection(&of).cloned().collect(),
         });
     }
-    all.unwrap_or_default()
+    (all.unwrap_or_default(), is_apart)
 }
 
 /// Whether a function stores pointers, or structures with pointers, where its caller or anybody else may find them: anywhere but in
@@ -303,10 +371,6 @@ pub(crate) fn stores_pointers(body: &Body, known: &Known<'_>) -> bool {
     let holds = |t: TermId| holds_pointer(body, body.ty(t));
     // what is stored in one member is read in another
     let is_union = |t: TermId| matches!(body.types.kind(body.ty(t)), TypeKind::Record(r) if body.types.record(*r).is_union);
-    let is_library = |t: TermId| body.callee(t).is_some_and(|f| body.library.contains(&f));
-    let calls = body.walk(body.root).filter(|&t| *body.op(t) == Op::Call);
-    let judged: FxHashSet<TermId> =
-        calls.filter(|&t| is_library(t)).flat_map(|t| body.args(t).iter().copied()).collect();
     let is_own = |mut place: TermId| loop {
         match (body.op(place), body.args(place)) {
             (Op::Sym(s), _) => {
@@ -320,40 +384,49 @@ pub(crate) fn stores_pointers(body: &Body, known: &Known<'_>) -> bool {
             _ => break false,
         }
     };
-    body.walk(body.root).any(|t| match (body.op(t), body.args(t)) {
-        (Op::Assign, &[place, value]) if blurs(body, body.ty(value), body.ty(place)) => true,
+    let stores = |t: TermId| match (body.op(t), body.args(t)) {
         (Op::Assign | Op::Compound(_) | Op::Step { .. }, &[place, ..]) => holds(place) && !is_own(place),
-        (Op::Declare(s), &[value]) if blurs(body, body.ty(value), body.symbols[*s].ty) => true,
         (Op::Declare(s), &[_]) => {
             let v = &body.symbols[*s];
             holds_pointer(body, v.ty) && (v.address_taken || v.storage != Storage::Local)
         }
-        (Op::Cast, &[x]) => {
-            let from = body.types.element(body.ty(x)).is_some();
-            let is_blurred = blurs(body, body.ty(x), body.ty(t)) && !judged.contains(&t);
-            is_blurred || from && body.types.is_arithmetic(body.ty(t))
-        }
-        (Op::Call, args) => match body.callee(t) {
+        (Op::Cast, &[x]) => body.types.element(body.ty(x)).is_some() && body.types.is_arithmetic(body.ty(t)),
+        (Op::Call, _) => match body.callee(t) {
             Some(f) if body.library.contains(&f) => {
-                let name = &*body.symbols[f].name;
-                let moves = matches!(name, "memcpy" | "memmove" | "realloc");
-                let of_numbers = |a: &TermId| {
-                    let of = body.types.element(body.ty(uncast(body, *a)));
-                    of.is_none_or(|e| {
-                        !matches!(body.types.kind(e), TypeKind::Void) && !holds_pointer(body, e)
-                    })
-                };
-                library_effect(name).is_none_or(|e| e.keeps != 0)
-                    || moves && !args.iter().skip(1).all(of_numbers)
+                library_effect(&body.symbols[f].name).is_some_and(|e| e.keeps != 0)
             }
-            Some(_) => {
-                let blurred =
-                    |(a, to): (TermId, Option<TypeId>)| to.is_none_or(|to| blurs(body, body.ty(a), to));
-                !known(t).is_some_and(Summary::stores_nothing) || arguments(body, t).any(blurred)
-            }
-            None => true,
+            Some(_) => known(t).is_some_and(|s| !s.stores_nothing()),
+            // what they are given is told of the parameters, and of the whole
+            None => false,
         },
         (Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Var(_) | Op::Name(_) | Op::Cons, _) => true,
+        _ => false,
+    };
+    copies_unseen(body) || body.walk(body.root).any(stores)
+}
+
+/// Whether pointers may be copied in a function without one being seen: byte by byte, as a part of a structure by the library, or as
+/// another type.
+pub(crate) fn copies_unseen(body: &Body) -> bool {
+    let is_library = |t: TermId| body.callee(t).is_some_and(|f| body.library.contains(&f));
+    let calls = body.walk(body.root).filter(|&t| *body.op(t) == Op::Call);
+    let judged: FxHashSet<TermId> =
+        calls.filter(|&t| is_library(t)).flat_map(|t| body.args(t).iter().copied()).collect();
+    let of_numbers = |a: &TermId| {
+        let of = body.types.element(body.ty(uncast(body, *a)));
+        of.is_none_or(|e| !matches!(body.types.kind(e), TypeKind::Void) && !holds_pointer(body, e))
+    };
+    body.walk(body.root).any(|t| match (body.op(t), body.args(t)) {
+        (Op::Assign, &[place, value]) => blurs(body, body.ty(value), body.ty(place)),
+        (Op::Declare(s), &[value]) => blurs(body, body.ty(value), body.symbols[*s].ty),
+        (Op::Cast, &[x]) => blurs(body, body.ty(x), body.ty(t)) && !judged.contains(&t),
+        (Op::Call, args) => match body.callee(t) {
+            Some(f) if body.library.contains(&f) => {
+                let moves = matches!(&*body.symbols[f].name, "memcpy" | "memmove" | "realloc");
+                moves && !args.iter().skip(1).all(of_numbers)
+            }
+            _ => arguments(body, t).any(|(a, to)| to.is_none_or(|to| blurs(body, body.ty(a), to))),
+        },
         _ => false,
     })
 }

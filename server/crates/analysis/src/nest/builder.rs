@@ -89,7 +89,7 @@ pub(super) struct Builder<'a> {
     pub(super) written: Written,
     pub(super) entry: AtEntry,
     /// Parameters that are terms, as they are written.
-    term_params: Vec<(TermId, Var)>,
+    pub(super) term_params: Vec<(TermId, Var)>,
     /// Number of subscripts of the load, by family.
     pub(super) leads: FxHashMap<SymbolId, usize>,
     /// What was taken to keep its value.
@@ -131,6 +131,8 @@ pub(super) struct Written {
 pub(super) struct AtEntry {
     /// Values that variables have, in terms of others.
     pub(super) values: FxHashMap<SymbolId, Poly>,
+    /// Values that integer members have: of the structure that a variable is, or of what it points to.
+    pub(super) members: FxHashMap<(SymbolId, Arc<str>), Poly>,
     /// Where pointers point, if they were set just before.
     pub(super) pointers: FxHashMap<SymbolId, Loc>,
     /// The expressions that pointers were set to, as far as they were asked for.

@@ -15,19 +15,19 @@ use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::algebra::project::project;
 use crate::flow::counted_loop;
 use crate::flow::effects::Effects;
-use crate::nest::builder::Builder;
+use crate::nest::builder::{AtEntry, Builder};
 use crate::{Control, Param, Step};
 
 /// What may have changed between a place and the root.
 #[derive(Clone, Default)]
-struct Changed {
+pub(super) struct Changed {
     variables: FxHashSet<SymbolId>,
     /// Memory, and with it all variables that others may reach.
     memory: bool,
 }
 
 impl Changed {
-    fn contains(&self, s: &SymbolId) -> bool {
+    pub(super) fn contains(&self, s: &SymbolId) -> bool {
         self.variables.contains(s)
     }
     /// What a term may change.
@@ -47,7 +47,8 @@ impl Builder<'_> {
     /// What was found of variables of blocks that ended before the root (`{ int old = m; m = n; n = old; }`) is said without
     /// them: nobody can name them there, and another variable may have the name.
     fn keep_visible(&mut self, around: &[TermId]) {
-        if self.entry.values.is_empty() && self.entry.pointers.is_empty() && self.premises.context.is_empty()
+        let AtEntry { values, pointers, members, .. } = &self.entry;
+        if values.is_empty() && pointers.is_empty() && members.is_empty() && self.premises.context.is_empty()
         {
             return;
         }
@@ -89,6 +90,7 @@ impl Builder<'_> {
             self.premises.context = project(&mixed, |v| !gone.contains(&v));
             self.premises.context.extend(rest);
         }
+        self.entry.members.retain(|(s, _), p| !ended.contains(s) && !mentions(p));
         self.entry.pointers.retain(|s, loc| {
             let subs = || loc.subs.iter().filter_map(|(v, _)| v.as_deref()).flatten();
             !ended.contains(s) && !ended.contains(&loc.base) && !subs().any(|(_, p)| mentions(p))
@@ -189,14 +191,18 @@ impl Builder<'_> {
             }
             Op::Declare(s) => {
                 if let (Some(&e), Storage::Local) = (args.first(), &self.body.symbols[s].storage) {
+                    self.members_given(s, e, t, changed);
                     self.assigned(s, e, changed);
                     self.divided(s, e, changed, control);
                 }
             }
             Op::Assign => {
                 if let Some(s) = self.body.as_symbol(args[0]) {
+                    self.members_given(s, args[1], t, changed);
                     self.assigned(s, args[1], changed);
                     self.divided(s, args[1], changed, control);
+                } else {
+                    self.member_assigned(t, changed);
                 }
             }
             // Who comes past `if (c) return;` has seen c fail, and nothing that was done on the other way.
@@ -368,7 +374,7 @@ impl Builder<'_> {
     }
 
     /// Evaluates without recording accesses. What needs an obligation to be the mathematical value says nothing.
-    fn quietly<T>(&mut self, f: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+    pub(super) fn quietly<T>(&mut self, f: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let before =
             (self.accesses.len(), self.obligations.len(), self.obstacles.len(), self.vars.count_defined());
         let assumed = self.assumed.len();
@@ -385,7 +391,7 @@ impl Builder<'_> {
     }
 
     /// Arithmetic over integers that only this function can change, and that nothing has changed since.
-    fn is_plain_fact(&self, e: TermId, changed: &Changed) -> bool {
+    pub(super) fn is_plain_fact(&self, e: TermId, changed: &Changed) -> bool {
         self.body.walk(e).take(60).count() < 60
             && self.body.walk(e).all(|x| match self.body.op(x) {
                 Op::Int(_) | Op::Unary(_) | Op::Binary(_) | Op::Cast => {
@@ -443,7 +449,7 @@ impl Builder<'_> {
             }
     }
 
-    fn mentions(&self, e: TermId, s: SymbolId) -> bool {
+    pub(super) fn mentions(&self, e: TermId, s: SymbolId) -> bool {
         self.body.walk(e).any(|x| self.body.as_symbol(x) == Some(s))
     }
 }

@@ -18,6 +18,7 @@ mod lengths;
 mod loaded;
 mod longer;
 mod loops;
+mod members;
 mod needed;
 mod objects;
 mod operators;

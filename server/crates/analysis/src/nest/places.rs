@@ -116,6 +116,9 @@ impl Builder<'_> {
                 let promised = if invariant { None } else { self.promised_load(&loc, t) };
                 self.record(loc, t, false, ty);
                 if invariant {
+                    if let Some(known) = self.known_member(t) {
+                        return Some(vec![(Domain::always(), known)]);
+                    }
                     return self.opaque_param(t);
                 }
                 promised.map(|v| vec![(Domain::always(), Poly::var(v))])

@@ -4,7 +4,7 @@
 //! runs later, where no jump leads back.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeSet;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,14 +12,16 @@ use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::Effects;
 use crate::flow::called::keeps;
-use crate::flow::owned::owned_members;
-use crate::flow::parts::{owner, pointed_by};
+use crate::flow::given::changes;
+use crate::flow::owned::{home, Home};
+use crate::flow::parts::{base_symbol, owner, pointed_by};
+use crate::Summary;
 
 /// A place of the body's text: terms in the order in which they are written.
 type Moment = u32;
 
-/// Members of a structure, by name.
-type Members = BTreeSet<Arc<str>>;
+/// See [`changes`].
+type Changes = Rc<Vec<(TermId, Option<Arc<str>>)>>;
 
 /// Past all.
 const EVER: Moment = Moment::MAX;
@@ -36,8 +38,10 @@ pub(super) struct Known {
     abroad: OnceCell<FxHashMap<SymbolId, Moment>>,
     /// See [`Effects::tells_nobody`].
     told: OnceCell<Told>,
-    /// See [`Effects::owns_memory`].
-    owned: RefCell<FxHashMap<(SymbolId, Moment), Members>>,
+    /// See [`Effects::home`].
+    homes: RefCell<FxHashMap<(SymbolId, Moment), Option<Rc<Home>>>>,
+    /// What may change members of structures that nobody else knows of.
+    changes: RefCell<FxHashMap<SymbolId, Changes>>,
 }
 
 /// Where local pointers go.
@@ -110,6 +114,20 @@ impl Effects<'_> {
             && !self.known.abroad.get_or_init(|| self.made_pointers()).contains_key(&s)
     }
 
+    /// What is known of a local structure, or of what a local pointer points to, if nobody is told of it until the end of a loop.
+    pub(crate) fn home(&self, during: TermId, s: SymbolId) -> Option<Rc<Home>> {
+        if self.in_gaps.contains(&s) {
+            return None;
+        }
+        let end = self.end_of(Some(during), s);
+        let find = || {
+            let called = |call| self.program.called(self.body, call);
+            let matters = |t: TermId| self.moment(t).is_none_or(|m| m <= end);
+            home(self.body, self.parents(), &called, &matters, s).map(Rc::new)
+        };
+        self.known.homes.borrow_mut().entry((s, end)).or_insert_with(find).clone()
+    }
+
     /// Whether the pointer is a member of a local structure that alone leads to its memory, until the end of a loop.
     pub(crate) fn owns_memory(&self, during: TermId, path: SymbolId) -> bool {
         let body = self.body;
@@ -118,14 +136,51 @@ impl Effects<'_> {
         if let (Op::Deref, &[pointer]) = (body.op(of), body.args(of)) {
             of = pointer;
         }
-        let Some(s) = body.as_symbol(of).filter(|s| !self.in_gaps.contains(s)) else { return false };
-        let end = self.end_of(Some(during), s);
-        let mut known = self.known.owned.borrow_mut();
-        let parents = self.parents.get_or_init(|| body.parents());
-        let called = |call| self.program.called(body, call);
-        let matters = |t: TermId| self.moment(t).is_none_or(|m| m <= end);
-        let find = || owned_members(body, parents, &called, &matters, s);
-        known.entry((s, end)).or_insert_with(find).contains(field)
+        let home = body.as_symbol(of).and_then(|s| self.home(during, s));
+        home.is_some_and(|h| h.alone.contains(field))
+    }
+
+    /// The local pointer through whose structure alone the memory is reached that a pointer found there leads to, until the end of a
+    /// loop.
+    pub(crate) fn leads_home(&self, during: TermId, path: SymbolId) -> Option<SymbolId> {
+        let s = self.first_of(path).filter(|&s| s != path)?;
+        self.home(during, s).filter(|h| h.closed).map(|_| s)
+    }
+
+    /// The variable from which a pointer is reached that memory holds, however far: `v` of `v->of->data`; the variable itself, if it is
+    /// one.
+    pub(crate) fn first_of(&self, mut s: SymbolId) -> Option<SymbolId> {
+        for _ in 0..100 {
+            match self.body.path_term(s) {
+                None => return Some(s),
+                Some(t) => s = base_symbol(self.body, t).filter(|&next| next != s)?,
+            }
+        }
+        None
+    }
+
+    /// What is known of the function that a call names.
+    pub(crate) fn summary(&self, call: TermId) -> Option<&Summary> {
+        self.program.called(self.body, call)
+    }
+
+    /// Whether a member of a structure that nobody else knows of may change between the statement `since` and the end of `root`, before
+    /// which it stands.
+    pub(crate) fn changes_member(&self, s: SymbolId, field: &str, since: TermId, root: TermId) -> bool {
+        let find = || {
+            let called = |call| self.program.called(self.body, call);
+            Rc::new(changes(self.body, self.parents(), &called, s))
+        };
+        let all = self.known.changes.borrow_mut().entry(s).or_insert_with(find).clone();
+        let up = |t: TermId| std::iter::successors(Some(t), |&x| self.parent(x));
+        let around: FxHashSet<TermId> = up(since).collect();
+        // the outermost loop that goes around the root alone
+        let again = up(root).filter(|x| self.body.op(*x).is_loop() && !around.contains(x)).last();
+        let (from, to) = (self.moment(since), self.moment(root));
+        all.iter().filter(|(t, f)| *t != since && f.as_deref().is_none_or(|f| f == field)).any(|(t, _)| {
+            let is_between = self.moment(*t) > from && self.moment(*t) < to;
+            is_between && !up(*t).any(|x| x == since) || up(*t).any(|x| Some(x) == again || x == root)
+        })
     }
 
     /// Whether nobody knows, until the end of a loop, of the memory that a local pointer is given, but that pointer and local ones which

@@ -50,7 +50,7 @@ impl Walker<'_> {
                 (None, Some(s)) if is_seen && !s.reads_unknown => {
                     s.params.get(k).copied().unwrap_or_default()
                 }
-                _ => Through { read: true, written: true, kept: true },
+                _ => Through { read: true, written: true, kept: true, handed: true },
             };
             // what the pointer is made of, once; all else of it is read now
             let base = base_symbol(body, a).and_then(|s| self.index_of(s));

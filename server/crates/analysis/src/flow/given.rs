@@ -1,0 +1,246 @@
+//! Integer members of structures that have one value: `m->rows = rows;` in the function that makes a matrix, or before a loop.
+//!
+//! Of a structure that nobody was told of (`owned::home`) a member changes only where it is named, where the structure is written as a
+//! whole, and in functions that are given a pointer to it and write what that points to.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use base::IndexId;
+use term::{Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+
+use crate::flow::counted_loop::constant;
+use crate::flow::fresh::{is_allocation, is_null, uncast};
+use crate::flow::library::library_effect;
+use crate::flow::owned::{arguments, home};
+use crate::flow::parts::{field_cell, FieldCell};
+use crate::{Given, Summary};
+
+/// What is known of the function that a call calls.
+type Known<'k> = dyn Fn(TermId) -> Option<&'k Summary> + 'k;
+
+/// The variable and the member that a place names, of a structure or of what a pointer points to.
+pub(crate) fn member_of(body: &Body, place: TermId) -> Option<(SymbolId, Arc<str>)> {
+    let (Op::Member { field, .. }, &[mut of]) = (body.op(place), body.args(place)) else { return None };
+    if let (Op::Deref, &[p]) = (body.op(of), body.args(of)) {
+        of = p;
+    }
+    Some((body.as_symbol(of)?, field.clone()))
+}
+
+/// The terms that may change integer members of the structure `s`, or of what the pointer `s` points to, with the member if it is one
+/// alone, where nobody else knows of the structure. Declarations and assignments of `s` itself are not among them.
+pub(crate) fn changes(
+    body: &Body,
+    parents: &[Option<TermId>],
+    known: &Known<'_>,
+    s: SymbolId,
+) -> Vec<(TermId, Option<Arc<str>>)> {
+    let parent = |t: TermId| parents.get(t.0 as usize).copied().flatten();
+    let mut out = Vec::new();
+    for t in body.walk(body.root).filter(|&t| body.as_symbol(t) == Some(s)) {
+        // the place that is made of it, and what is done there
+        let (mut at, mut field) = (t, None);
+        let mut is_address = matches!(body.types.kind(body.ty(t)), TypeKind::Pointer { .. });
+        while let Some(p) = parent(at) {
+            let args = body.args(p);
+            match body.op(p) {
+                Op::Deref | Op::Member { arrow: true, .. } if is_address => {
+                    is_address = false;
+                    field = member_of(body, p).map(|m| m.1).or(field);
+                }
+                // what another pointer leads to is no part of it
+                Op::Deref | Op::Member { arrow: true, .. } => break,
+                Op::Member { arrow: false, .. } => field = member_of(body, p).map(|m| m.1).or(field),
+                Op::Index if matches!(body.types.kind(body.ty(at)), TypeKind::Array { .. }) => {}
+                Op::AddrOf => is_address = true,
+                Op::Cast => {}
+                Op::Assign | Op::Compound(_) | Op::Step { .. } => {
+                    if args.first() == Some(&at) && at != t {
+                        out.push((p, field));
+                    }
+                    break;
+                }
+                Op::Call => {
+                    let of = args.iter().skip(1).position(|&a| a == at);
+                    let may_be_address = body.types.element(body.ty(at)).is_some() && at_is_own(body, at, s);
+                    if of.is_some_and(|k| may_be_address && writes_through(body, known, p, k)) {
+                        out.push((p, None));
+                    }
+                    break;
+                }
+                _ => break,
+            }
+            at = p;
+        }
+    }
+    out
+}
+
+/// Whether the argument may be a pointer to the structure or a part of it, and not one that was loaded from it.
+fn at_is_own(body: &Body, argument: TermId, s: SymbolId) -> bool {
+    let mut at = uncast(body, argument);
+    if body.as_symbol(at) == Some(s) {
+        return true;
+    }
+    if *body.op(at) == Op::AddrOf {
+        return true;
+    }
+    // an array in it becomes a pointer
+    while let (Op::Member { .. } | Op::Index, &[of, ..]) = (body.op(at), body.args(at)) {
+        if matches!(body.types.kind(body.ty(at)), TypeKind::Array { .. }) {
+            return true;
+        }
+        at = of;
+    }
+    false
+}
+
+/// Whether the call may write what its `k`-th argument points to.
+fn writes_through(body: &Body, known: &Known<'_>, call: TermId, k: usize) -> bool {
+    match body.callee(call) {
+        Some(f) if body.library.contains(&f) => match &*body.symbols[f].name {
+            "free" => false,
+            name => library_effect(name).is_none_or(|e| e.trouble.is_some() || e.through(k).written),
+        },
+        _ => known(call).and_then(|s| s.params.get(k)).is_none_or(|p| p.written),
+    }
+}
+
+/// The integer members of what a function returns that have one value whichever way it returns one.
+pub(crate) fn set_members<'k>(body: &Body, known: &Known<'k>) -> BTreeMap<Arc<str>, Given> {
+    let none = BTreeMap::new();
+    let is_jump = |t: TermId| matches!(body.op(t), Op::Goto(_) | Op::Label(_) | Op::Reject(_));
+    let &[_, list] = body.args(body.root) else { return none };
+    let returned: Vec<TermId> = body.walk(list).filter(|&t| *body.op(t) == Op::Return).collect();
+    let values: Vec<TermId> = returned.iter().filter_map(|&t| body.args(t).first().copied()).collect();
+    let not_null = || returned.iter().zip(&values).filter(|(_, &v)| !is_null(body, v));
+    let of: Option<Vec<SymbolId>> = not_null().map(|(_, &v)| body.as_symbol(uncast(body, v))).collect();
+    let Some(&s) = of.as_ref().and_then(|of| of.first()) else { return none };
+    let is_one = of.is_some_and(|of| of.iter().all(|&x| x == s));
+    if !is_one || values.len() != returned.len() || body.walk(list).any(is_jump) {
+        return none;
+    }
+    let parents = body.parents();
+    if home(body, &parents, known, &|_| true, s).is_none_or(|h| !h.apart) {
+        return none;
+    }
+    let place_of = |t: TermId| place_in(&parents, list, body, t);
+    let Some(before) = not_null().filter_map(|(&t, _)| place_of(t)).min() else { return none };
+    let Some(mut out) = made_with(body, known, list, s) else { return none };
+    let changes = changes(body, &parents, known, s);
+    for (_, field) in &changes {
+        let Some(field) = field else { return none };
+        out.remove(field);
+    }
+    for (t, field) in &changes {
+        let Some(field) = field else { continue };
+        let alone = changes.iter().filter(|c| c.1.as_ref() == Some(field)).count() == 1;
+        let is_plain = *body.op(*t) == Op::Assign
+            && parents[t.index()] == Some(list)
+            && place_of(*t).is_some_and(|k| k < before)
+            && body.args(*t).first().is_some_and(|&p| is_a_number_alone(body, p, s));
+        let value = match body.args(*t) {
+            &[place, v] => given(body, v).filter(|&g| fits(body, g, body.ty(place))),
+            _ => None,
+        };
+        if let (true, true, Some(value)) = (alone, is_plain, value) {
+            out.insert(field.clone(), value);
+        }
+    }
+    out
+}
+
+/// Which statement of a list a term is, or stands in.
+fn place_in(parents: &[Option<TermId>], list: TermId, body: &Body, t: TermId) -> Option<usize> {
+    let mut at = t;
+    while let Some(p) = parents.get(at.index()).copied().flatten() {
+        if p == list {
+            return body.args(list).iter().position(|&x| x == at);
+        }
+        at = p;
+    }
+    None
+}
+
+/// What members have from the one statement that gives the variable a structure; `None` where it is given more than one.
+fn made_with(body: &Body, known: &Known<'_>, list: TermId, s: SymbolId) -> Option<BTreeMap<Arc<str>, Given>> {
+    let is_pointer = matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. });
+    let mut values = body.walk(list).filter_map(|t| match (body.op(t), body.args(t)) {
+        (Op::Declare(d), &[v]) if *d == s => Some(v),
+        (Op::Assign, &[place, v]) if body.as_symbol(place) == Some(s) => Some(v),
+        _ => None,
+    });
+    let value = values.next();
+    if values.next().is_some() {
+        return None;
+    }
+    let Some(value) = value.map(|v| uncast(body, v)) else {
+        return (!is_pointer).then(BTreeMap::new);
+    };
+    match body.op(value) {
+        Op::Call if is_allocation(body, value) => Some(BTreeMap::new()),
+        Op::Call => {
+            let of = |theirs: &Given| match *theirs {
+                Given::Number(n) => Some(Given::Number(n)),
+                Given::Parameter(k) => {
+                    let (argument, to) = arguments(body, value).nth(k as usize)?;
+                    let one_type = body.types.as_int(body.ty(argument)) == body.types.as_int(to?);
+                    given(body, argument).filter(|&g| match g {
+                        Given::Number(_) => fits(body, g, to.unwrap_or(body.ty(argument))),
+                        Given::Parameter(_) => one_type,
+                    })
+                }
+            };
+            let theirs = known(value)?.set_members.iter();
+            Some(theirs.filter_map(|(name, g)| Some((name.clone(), of(g)?))).collect())
+        }
+        Op::InitList if !is_pointer => Some(initial(body, s, value)),
+        _ => None,
+    }
+}
+
+/// What members have from a list of values.
+fn initial(body: &Body, s: SymbolId, list: TermId) -> BTreeMap<Arc<str>, Given> {
+    let TypeKind::Record(r) = body.types.kind(body.symbols[s].ty) else { return BTreeMap::new() };
+    let fields = body.types.record(*r).fields.as_deref().unwrap_or_default();
+    // behind an array or a structure braces may be left out
+    let is_scalar = |ty| !matches!(body.types.kind(ty), TypeKind::Array { .. } | TypeKind::Record(_));
+    let scalars = fields.iter().take_while(|f| is_scalar(f.ty) && !f.name.is_empty() && f.bits.is_none());
+    let given = |&v: &TermId, ty| given(body, v).filter(|&g| fits(body, g, ty));
+    scalars.zip(body.args(list)).filter_map(|(f, v)| Some((f.name.clone(), given(v, f.ty)?))).collect()
+}
+
+/// A number, or a parameter that keeps what it was given.
+fn given(body: &Body, v: TermId) -> Option<Given> {
+    if let Some(n) = constant(body, v) {
+        return Some(Given::Number(n));
+    }
+    let s = body.as_symbol(v)?;
+    let symbol = &body.symbols[s];
+    let Storage::Param(k) = symbol.storage else { return None };
+    let is_written = |t: TermId| {
+        body.op(t).is_write() && body.args(t).first().is_some_and(|&p| body.as_symbol(p) == Some(s))
+    };
+    let keeps = !symbol.address_taken && !body.walk(body.root).any(is_written);
+    (keeps && body.types.as_int(symbol.ty).is_some()).then_some(Given::Parameter(k))
+}
+
+/// Whether a number is stored there as it is; of what a function is given its caller asks.
+fn fits(body: &Body, given: Given, ty: TypeId) -> bool {
+    match (body.types.as_int(ty), given) {
+        (Some(kind), Given::Number(n)) => kind.wrap(n) == n && kind != IntKind::Bool,
+        (Some(kind), Given::Parameter(_)) => kind != IntKind::Bool,
+        (None, _) => false,
+    }
+}
+
+/// Whether the place is an integer member of `s` that shares its bytes with no other.
+pub(crate) fn is_a_number_alone(body: &Body, place: TermId, s: SymbolId) -> bool {
+    let quals = body.types.quals(body.ty(place));
+    member_of(body, place).is_some_and(|m| m.0 == s)
+        && matches!(field_cell(body, place), Some(FieldCell::Own(_)))
+        && body.types.as_int(body.ty(place)).is_some()
+        && !quals.is_volatile
+        && !quals.is_atomic
+}
