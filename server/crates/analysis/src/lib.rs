@@ -65,6 +65,9 @@ pub const FULL_STEPS: u64 = 2_000_000;
 pub const OFFLOAD_STEPS: u64 = 800_000;
 /// Counted steps that a file gets for each of its bytes, besides those of its effort: plain code takes some five.
 pub const STEPS_A_BYTE: u64 = 16;
+/// Counted steps that a file gets for each of its kernels, likewise, where it is read with care: hard ones take up to three times as
+/// many, most a tenth.
+pub const STEPS_A_KERNEL: u64 = 1_000_000;
 /// Threads of a launch of a kernel that are followed at most.
 pub const FOLLOWED_THREADS: u64 = limits::kernel_trace::MAX_THREADS;
 /// While the user types. A step of an easy loop is a fraction of a microsecond, of a hard one up to four: a file of a hundred

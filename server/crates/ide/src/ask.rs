@@ -28,8 +28,10 @@ pub struct Ask {
 impl Ask {
     /// A question about `doc` whose answer is worth `tier`, until `cancel` is set.
     pub fn new(doc: &Doc, memo: &Memo, tier: Tier, cancel: &CancelToken) -> Ask {
-        let by_length = analysis::STEPS_A_BYTE * u64::from(doc.text().len());
-        let steps = Budget::with_cancel(tier.effort().file.saturating_add(by_length), cancel.clone());
+        let kernels = doc.unit().items.iter().filter(|i| i.is_kernel).count() as u64;
+        let by_kernels = if tier.plans() { analysis::STEPS_A_KERNEL * kernels } else { 0 };
+        let by_size = analysis::STEPS_A_BYTE * u64::from(doc.text().len()) + by_kernels;
+        let steps = Budget::with_cancel(tier.effort().file.saturating_add(by_size), cancel.clone());
         let (doc, memo, cancel) = (doc.clone(), memo.clone(), cancel.clone());
         Ask { doc, memo, tier, cancel, steps, pages: None, awaits_others: false }
     }

@@ -52,7 +52,7 @@ impl Asks {
     /// Reads an attribute list's tokens, its keyword and parentheses included.
     pub(crate) fn read(tokens: &[&str]) -> Asks {
         let mut all = match tokens {
-            ["_Alignas" | "alignas" | "__align__", "(", inner @ .., ")"] => {
+            ["_Alignas" | "alignas" | "__align__" | "__builtin_align__", "(", inner @ .., ")"] => {
                 let arguments = inner.iter().map(|&w| w.into()).collect();
                 vec![Attribute { name: "aligned".into(), arguments }]
             }

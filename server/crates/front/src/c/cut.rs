@@ -570,5 +570,14 @@ fn open_and_close(f: &mut Found, seen: &mut Seen, hidden: &[bool], start: usize)
 
 /// Whether a group of arguments follows this word that says nothing of what is declared but its attributes.
 fn is_attribute_word(word: &str) -> bool {
-    matches!(word, "__attribute__" | "__attribute" | "__declspec" | "_Alignas" | "alignas" | "__align__")
+    matches!(
+        word,
+        "__attribute__"
+            | "__attribute"
+            | "__declspec"
+            | "_Alignas"
+            | "alignas"
+            | "__align__"
+            | "__builtin_align__"
+    )
 }

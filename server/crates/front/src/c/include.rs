@@ -19,7 +19,7 @@ use crate::c::lex::Kind;
 use crate::c::pp::pack::Pack;
 use crate::c::pp::{self, Line, MacroState, MacroToken, Macros, Piece, Spliced};
 use crate::c::unit::{hash, source, Walk, Way};
-use crate::c::{self, known};
+use crate::c::{self, known, vendors};
 use crate::limits::c_include::{MAX_BYTES, MAX_DEPTH, MAX_FUNCTIONS, MAX_SELF, MAX_SPLICED};
 use crate::marks::Mark;
 use crate::{Choice, Included, Item, Options, Shared, SharedSet, Taken};
@@ -200,7 +200,9 @@ impl Walk<'_, '_> {
                 self.note(ask.name.clone(), under.map_or(Taken::NotFound, Taken::NotFoundIf));
             }
             // OpenMP's declares functions and types, and no macro (OpenMP 5.2, 18)
-            if &*ask.name != "omp.h" {
+            if vendors::is_header(&ask.name) {
+                Arc::make_mut(&mut self.s.macros).missing_of_the_toolkit();
+            } else if &*ask.name != "omp.h" {
                 Arc::make_mut(&mut self.s.macros).missing(system);
             }
             return None;

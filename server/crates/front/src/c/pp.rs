@@ -18,6 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::c::dialect::Dialect;
 use crate::c::lex::{self, Kind};
+use crate::c::vendors;
 use crate::limits::c_pp::{FEW, MAX_DEPTH};
 use crate::Shared;
 
@@ -263,6 +264,8 @@ pub(crate) struct Macros {
     /// A header of the project, or one of the system, was not found.
     project_header: bool,
     system_header: bool,
+    /// One of the toolkit's was not found.
+    toolkit_header: bool,
     /// Whether a header of the system is being read: what it asks of names reserved for the compiler, no header of a
     /// project answers (C11 7.1.3).
     pub(crate) in_system: bool,
@@ -283,6 +286,7 @@ impl Macros {
             dialect,
             project_header: false,
             system_header: false,
+            toolkit_header: false,
             in_system: false,
             braces: false,
             operators: false,
@@ -356,6 +360,10 @@ impl Macros {
             self.project_header = true;
         }
     }
+    /// One of the toolkit was not found; they include the library's.
+    pub(crate) fn missing_of_the_toolkit(&mut self) {
+        (self.system_header, self.toolkit_header) = (true, true);
+    }
     /// Makes all macros so far a part that copies share.
     pub(crate) fn freeze(&mut self) {
         self.middle.extend(self.map.drain());
@@ -371,6 +379,7 @@ impl Macros {
             names.extend(later.filter(|(k, _)| self.get(k) != a.get(k)).map(|(k, _)| k));
             self.project_header |= a.project_header;
             self.system_header |= a.system_header;
+            self.toolkit_header |= a.toolkit_header;
             self.braces |= a.braces;
             self.operators |= a.operators;
         }
@@ -422,6 +431,7 @@ impl Macros {
             _ if predefined::is_compilers_choice(name) => self.asked.as_ref().map(|_| false),
             _ if predefined::is_absent(name, self.dialect) => Some(false),
             _ if self.project_header && !(self.in_system && is_for_compilers(name)) => None,
+            _ if self.toolkit_header && vendors::may_define(name) => None,
             _ if crate::c::known::constant(name).is_some() => Some(self.system_header),
             // Reserved for compilers and their libraries: what those of a machine without headers say is not known. In a
             // header of theirs it is their own mark, which another header that is missing here does not set.

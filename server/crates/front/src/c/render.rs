@@ -362,7 +362,9 @@ impl<'a> Render<'a, '_> {
                 }
                 self.attributes(k, end)
             }
-            "__declspec" | "_Alignas" | "alignas" | "__align__" => self.attributes(k, self.group(k + 1)),
+            "__declspec" | "_Alignas" | "alignas" | "__align__" | "__builtin_align__" => {
+                self.attributes(k, self.group(k + 1))
+            }
             "__extension__" | "register" | "_Noreturn" | "__noreturn__" => k + 1,
             "__restrict" | "__restrict__" => self.put(k, Some("restrict"), None),
             "__inline" | "__inline__" => self.put(k, Some("inline"), None),

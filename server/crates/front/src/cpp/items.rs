@@ -204,10 +204,6 @@ impl Walk<'_, '_> {
             "enum" if matches!(self.token(tag_at + 1), "class" | "struct") => {
                 return plain(crate::c::SCOPED, self.declared(k, end));
             }
-            "struct" | "union" if self.token(tag_at + 1) == "__align__" => {
-                let name = self.header_end(k, end).saturating_sub(1);
-                return plain("an alignment changes the layout of a type", vec![self.token(name).into()]);
-            }
             "struct" | "union" if self.has_members_of_cpp(tag_at, end) => {
                 return plain(
                     "a structure with functions or base classes is not followed",
@@ -319,7 +315,14 @@ impl Walk<'_, '_> {
                     let before = self.token(j - 1);
                     let c = parens > 0
                         || self.token(j + 1) == "*"
-                        || matches!(before, ")" | "__align__" | "alignas" | "_Alignas" | "__attribute__");
+                        || matches!(
+                            before,
+                            ")" | "__align__"
+                                | "__builtin_align__"
+                                | "alignas"
+                                | "_Alignas"
+                                | "__attribute__"
+                        );
                     if !c {
                         return true;
                     }

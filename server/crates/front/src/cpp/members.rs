@@ -118,7 +118,8 @@ impl Walk<'_, '_> {
                 "static" if parens == 0 => is_static = true,
                 "virtual" | "friend" | "operator" | "template" | "using" | "typedef" | "override"
                 | "final" | "mutable" | "struct" | "class" | "union" | "enum" | "volatile"
-                | "__attribute__" | "__align__" | "alignas" | "_Alignas" | "decltype" | "#"
+                | "__attribute__" | "__align__" | "__builtin_align__" | "alignas" | "_Alignas"
+                | "decltype" | "#"
                     if parens == 0 =>
                 {
                     return None

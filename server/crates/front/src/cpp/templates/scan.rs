@@ -209,7 +209,10 @@ impl<'a> Scan<'a> {
         t.body = (j..t.to).find(|&i| self.word(i) == "{").unwrap_or(t.to);
         while j < t.to && self.word(j) != "(" {
             // attributes in parentheses
-            if matches!(self.word(j), "__launch_bounds__" | "__attribute__" | "__align__") {
+            if matches!(
+                self.word(j),
+                "__launch_bounds__" | "__attribute__" | "__align__" | "__builtin_align__"
+            ) {
                 j = self.group(j + 1);
                 continue;
             }
