@@ -131,6 +131,8 @@ pub enum RaceObstacle {
         parameters: [Arc<str>; 2],
         at: base::Span,
     },
+    /// There is none with these values, which were taken for the launch; with others, which the program may launch it with, nobody knows.
+    Taken(Vec<(Arc<str>, i64)>),
 }
 
 /// An access of one thread outside of its array.
@@ -378,7 +380,7 @@ fn at_home(e: &inline::Expanded, why: RaceObstacle) -> RaceObstacle {
             second: (second.0, home(second.1)),
         },
         RaceObstacle::OutOfRange(f, t) => RaceObstacle::OutOfRange(f, home(t)),
-        why @ RaceObstacle::Given { .. } => why,
+        why @ (RaceObstacle::Given { .. } | RaceObstacle::Taken(_)) => why,
         RaceObstacle::SameValue { object, term } => RaceObstacle::SameValue { object, term: home(term) },
     }
 }

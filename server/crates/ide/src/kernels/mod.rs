@@ -554,7 +554,9 @@ pub(crate) fn needless_everywhere(ask: &Ask, item: &front::Item, barrier: Span) 
     };
     let launched = said_by_comment
         || shape::all_of(doc, item).iter().all(|s| {
-            s.as_ref().is_some_and(|s| needless(item, &ask.kernel_facts_with(item, &known_launch(doc, s))))
+            s.as_ref().is_some_and(|s| {
+                s.taken.is_empty() && needless(item, &ask.kernel_facts_with(item, &known_launch(doc, s)))
+            })
         });
     let instances =
         doc.unit().items.iter().filter(|i| i.template().is_some() && i.template() == item.template());

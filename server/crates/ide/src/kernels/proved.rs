@@ -16,8 +16,11 @@ impl Ask {
     /// or else is unknown, so that what is said to be right is right with all of them.
     pub(crate) fn kernel_facts(&self, item: &front::Item) -> (Arc<KernelFacts>, KernelLaunch) {
         let (all, are_all) = launches_of(&self.doc, item);
-        let all = all.into_iter().map(|launch| (self.kernel_facts_with(item, &launch), launch)).collect();
-        together(&self.doc, item, all, are_all).unwrap_or_default()
+        let with = |launch: &KernelLaunch| Some(self.kernel_facts_with(item, launch));
+        let all = all
+            .into_iter()
+            .filter_map(|launch| Some((for_any_taken(&self.doc, item, &launch, with)?, launch)));
+        together(&self.doc, item, all.collect(), are_all).unwrap_or_default()
     }
 
     /// Likewise with another launch.
@@ -49,7 +52,9 @@ impl Ask {
     /// Likewise, if it was proved before.
     pub(crate) fn known_kernel_facts(&self, item: &front::Item) -> Option<(Arc<KernelFacts>, KernelLaunch)> {
         let (all, are_all) = launches_of(&self.doc, item);
-        let known = all.into_iter().map(|launch| Some((self.known(&self.key(item, &launch))?.0, launch)));
+        let with = |launch: &KernelLaunch| Some(self.known(&self.key(item, launch))?.0);
+        let known =
+            all.into_iter().map(|launch| Some((for_any_taken(&self.doc, item, &launch, with)?, launch)));
         together(&self.doc, item, known.collect::<Option<Vec<_>>>()?, are_all)
     }
 
@@ -81,6 +86,40 @@ impl Ask {
         let called = called(&self.doc, &item.body);
         KernelKey { kernel: item.body.hash, called, launch: launch.clone(), steps: 0 }
     }
+}
+
+/// What is proved with a launch; where values were taken for it that the program may give others for, what is right is right only if it
+/// is with all of them, and what goes wrong may.
+fn for_any_taken(
+    doc: &Doc,
+    item: &front::Item,
+    launch: &KernelLaunch,
+    with: impl Fn(&KernelLaunch) -> Option<Arc<KernelFacts>>,
+) -> Option<Arc<KernelFacts>> {
+    let facts = with(launch)?;
+    if launch.taken.is_empty() || !matches!(facts.races, RaceVerdict::Free { .. }) {
+        return Some(facts);
+    }
+    let block =
+        super::shape::block_of(doc, item).filter(|(_, taken)| taken.is_empty()).map(|(block, _)| block);
+    let any = KernelLaunch {
+        block,
+        most_threads: item.launch_bounds,
+        limits: launch.limits,
+        ..KernelLaunch::default()
+    };
+    let with_any = with(&any)?;
+    let mut out = (*facts).clone();
+    out.races = match &with_any.races {
+        free @ RaceVerdict::Free { .. } => free.clone(),
+        _ => RaceVerdict::Unknown(RaceObstacle::Taken(launch.taken.clone())),
+    };
+    for (mine, other) in out.barriers.iter_mut().zip(&with_any.barriers) {
+        if mine.term == other.term && !matches!(mine.verdict, BarrierVerdict::Divergent(_)) {
+            *mine = other.clone();
+        }
+    }
+    Some(Arc::new(out))
 }
 
 /// What holds as long as two parameters do not overlap is unknown where a launch gives both of them pointers into one array.

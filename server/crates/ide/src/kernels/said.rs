@@ -336,6 +336,17 @@ pub(crate) fn verdict(
                     "the launch on line {} gives `{a}` and `{b}` pointers into what may be one array",
                     line(doc, *at)
                 ),
+                RaceObstacle::Taken(values) => {
+                    let of = |(name, v): &(std::sync::Arc<str>, i64)| match &**name {
+                        "" => v.to_string(),
+                        n => format!("`{n}` = {v}"),
+                    };
+                    let values: Vec<String> = values.iter().map(of).collect();
+                    format!(
+                        "it has none for {}, and the program may launch it with other values",
+                        values.join(", ")
+                    )
+                }
                 RaceObstacle::SameValue { object, term } => {
                     format!("threads write one value to one place of `{object}` on line {}", own(*term))
                 }
