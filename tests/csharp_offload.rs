@@ -193,6 +193,11 @@ fn loops_on_structures_compute_what_they_did() {
     same_as_written(&["particles.cs", "which_member.cs"]);
 }
 
+#[test]
+fn loops_on_arrays_of_arrays_compute_what_they_did() {
+    same_as_written(&["jagged.cs"]);
+}
+
 /// What mcs cannot compile is written and read again.
 #[test]
 fn programs_in_newer_words_are_written() {

@@ -28,7 +28,7 @@ static class Calls
             if (type.Name == "Calls" || type.FullName.StartsWith("Warpwright") || type.Name.Contains("<") || type.IsValueType || type.IsInterface)
                 continue;
             foreach (int size in sizes)
-                for (int way = 0; way < 6; way++)
+                for (int way = 0; way < 8; way++)
                     foreach (MethodInfo method in type.GetMethods(BindingFlags.DeclaredOnly | BindingFlags.Static
                         | BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic))
                         Try(type, method, size, way, rounded);
@@ -64,7 +64,7 @@ static class Calls
     }
 
     // way 1: one array under several names; 2: no array for the last one; 3: shorter ones behind; 4: a count that is too large;
-    // 5: small numbers, zeros among them
+    // 5: small numbers, zeros among them; 6: rows of several lengths; 7: a row twice, and none at the end
     static object[] Values(ParameterInfo[] parameters, int size, int way)
     {
         var values = new object[parameters.Length];
@@ -87,7 +87,7 @@ static class Calls
             else if (type == typeof(double))
                 values[k] = 0.1 + Next() % 1000 / 2048.0;
             else if (type.IsArray && type.GetElementType().IsArray)
-                values[k] = Rows(type, length);
+                values[k] = Rows(type, length, way);
             else if (type.IsClass && !type.IsArray && type.Assembly == typeof(Calls).Assembly)
                 values[k] = Made(type, Math.Min(length, 33));
             else if (type.IsArray)
@@ -127,15 +127,20 @@ static class Calls
         return Array.CreateInstance(type.GetElementType(), length, length);
     }
 
-    static Array Rows(Type type, int length)
+    static Array Rows(Type type, int length, int way)
     {
         length = Math.Min(length, 12);
         Array rows = Array.CreateInstance(type.GetElementType(), length);
         for (int k = 0; k < length; k++)
         {
-            Array row = Fresh(type.GetElementType(), length);
-            Fill(row);
+            Array row = Fresh(type.GetElementType(), way == 6 ? length + k * 5 % 7 : length);
+            Fill(row, way == 5);
             rows.SetValue(row, k);
+        }
+        if (way == 7 && length > 2)
+        {
+            rows.SetValue(rows.GetValue(0), length - 2);
+            rows.SetValue(null, length - 1);
         }
         return rows;
     }

@@ -12,6 +12,11 @@ pub(super) fn inside(plan: &Plan<'_>) -> String {
     format!("{}inside", plan.prefix)
 }
 
+/// The function that gives the length of a row back.
+pub(super) fn length(plan: &Plan<'_>) -> String {
+    format!("{}length", plan.prefix)
+}
+
 /// The function that gives a divisor back.
 pub(super) fn divisor(plan: &Plan<'_>, kind: IntKind) -> String {
     format!("{}by_{}", plan.prefix, word(kind))
@@ -45,9 +50,13 @@ pub(super) fn helpers(plan: &Plan<'_>, k: &Kernel, known: &mut Vec<String>, out:
         out.line(&format!("return {otherwise};"));
         out.close("}");
     };
-    if !checked.subscripts.is_empty() {
+    if !checked.subscripts.is_empty() || !checked.in_rows.is_empty() {
         let head = format!("long long {}(long long at, long long length", inside(plan));
         function(head, "at >= 0 && at < length".to_owned(), "at", "0");
+    }
+    if checked.asks_lengths {
+        let head = format!("int {}(int length", length(plan));
+        function(head, "length >= 0".to_owned(), "length", "0");
     }
     let kind = |t: &term::TermId| body.types.as_int(body.ty(*t)).unwrap_or(IntKind::Int);
     let mut divisors: Vec<IntKind> = checked.divisors.iter().map(|t| kind(t).promoted()).collect();

@@ -100,6 +100,9 @@ impl<'p> Exprs<'p> {
         if own && self.dialect == Dialect::Device {
             return self.own_call(f, t);
         }
+        if let Some(length) = self.row_length(t).filter(|_| self.dialect == Dialect::Device) {
+            return length;
+        }
         // of .NET's functions those that the device has
         let known = match self.dialect {
             Dialect::Device => term::of_dotnet(name).unwrap_or(name),

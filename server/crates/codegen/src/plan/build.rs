@@ -248,6 +248,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         for b in &mut buffers {
             b.on_device = b.written || support.buffers.contains(&b.symbol);
         }
+        self.whole_rows(&mut buffers);
         self.check_each(&buffers, &views, inner);
         self.device_types(&mut support, &roles.chosen, &privates, &buffers);
         let functions = self.functions(&mut support);

@@ -24,6 +24,10 @@ use crate::access::chain;
 pub struct Checked {
     /// Subscripts, each with the variable that holds the length it must be below.
     pub(crate) subscripts: BTreeMap<TermId, SymbolId>,
+    /// Subscripts in rows, each with the rows and the subscript of its row.
+    pub(crate) in_rows: BTreeMap<TermId, (SymbolId, TermId)>,
+    /// Whether lengths of rows are asked, which may not be there.
+    pub(crate) asks_lengths: bool,
     /// Divisors that may be zero, or lead out of the type.
     pub(crate) divisors: BTreeSet<TermId>,
     /// Conversions of floating values to whole ones.
@@ -38,7 +42,8 @@ pub struct Checked {
 impl Checked {
     /// Whether anything is looked at.
     pub fn is_any(&self) -> bool {
-        !self.subscripts.is_empty() || !self.divisors.is_empty() || !self.conversions.is_empty()
+        let of_rows = !self.in_rows.is_empty() || self.asks_lengths;
+        of_rows || !self.subscripts.is_empty() || !self.divisors.is_empty() || !self.conversions.is_empty()
     }
 }
 
@@ -152,6 +157,10 @@ impl<'a> Builder<'_, 'a> {
         let mut out = BTreeMap::new();
         for c in self.input.offload.conditions.iter().filter(|c| c.is_seen_while_it_runs()) {
             let ConditionKind::Bounds { access, length_term, .. } = c.kind else { continue };
+            if body.args(access).first().is_some_and(|&row| self.is_row(row) && body.as_symbol(row).is_none())
+            {
+                continue;
+            }
             let length = length_term.and_then(|t| body.as_symbol(t)).ok_or(access)?;
             let alike = |t: &TermId| *body.op(*t) == Op::Index && body.same(*t, access);
             let before = out.len();
@@ -193,6 +202,9 @@ impl<'a> Builder<'_, 'a> {
             Ok(all) => out.subscripts = all,
             Err(access) => support.refuse(RefusalKind::Host(HostForm::Reference), access),
         }
+        out.in_rows = self.subscripts_in_rows(support.tables());
+        let asks = |t| super::row_length(body, support.tables(), t).is_some();
+        out.asks_lengths = body.walk(self.target).any(asks);
         for c in self.input.offload.conditions.iter().filter(|c| c.is_seen_while_it_runs()) {
             match c.kind {
                 ConditionKind::NonZero(divisor) => {
@@ -224,7 +236,7 @@ impl<'a> Builder<'_, 'a> {
         if out.is_any() {
             self.ends_anyway(inner, support);
         }
-        for b in buffers.iter_mut() {
+        for b in buffers.iter_mut().filter(|b| b.rows.is_none()) {
             let is_mine = |t: TermId| {
                 *body.op(t) == Op::Index
                     && body.args(t).get(1).is_some_and(|s| out.subscripts.contains_key(s))
@@ -354,7 +366,15 @@ impl<'a> Builder<'_, 'a> {
         };
         for b in buffers {
             let lengths = body.said.lengths.iter().filter(|l| l.array == b.symbol).count();
-            let is_plain = b.rows.is_none() && b.search.is_none() && b.each.is_none();
+            if let Some(rows) = &b.rows {
+                let named = body.as_symbol(rows.table).is_some_and(|s| is_spoken(&body.symbols[s].name));
+                let is_element = number(b.element) || is_plain_record(body, b.element);
+                if !named || !is_element {
+                    self.refuse(RefusalKind::Host(HostForm::Element(b.symbol)), target);
+                }
+                continue;
+            }
+            let is_plain = b.search.is_none() && b.each.is_none();
             if body.said.never_null.contains(&b.symbol) && lengths > 0 {
                 self.refuse(RefusalKind::Host(HostForm::Span(b.symbol)), target);
             } else if lengths != b.rank || !is_plain || !is_spoken(&body.symbols[b.symbol].name) {
@@ -475,6 +495,7 @@ impl<'a> Builder<'_, 'a> {
                 Param::Symbol(s) if named(s) => {}
                 Param::Term(t) if plain(t) => {}
                 Param::Term(t) => wrong.push(t),
+                Param::Longest(_) => {}
                 _ => self.refuse(RefusalKind::Host(HostForm::Reference), self.target),
             }
         }

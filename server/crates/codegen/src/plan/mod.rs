@@ -13,6 +13,7 @@ mod conditions;
 mod dims;
 mod ends;
 mod functions;
+mod jagged;
 mod keyed;
 mod memory;
 mod names;
@@ -48,6 +49,8 @@ pub(crate) use checked::length_of;
 pub use checked::{Checked, HostForm};
 pub use ends::{EarlyApart, EndsPlan};
 pub use functions::{DeviceFunction, FunctionTrouble};
+pub(crate) use jagged::row_length;
+pub use jagged::RowLengths;
 pub use memory::{BufferPlan, EachPlan};
 pub use names::has_word;
 pub(crate) use names::{part as name_part, Namer};
@@ -325,6 +328,11 @@ pub(crate) enum StrideSource {
 }
 
 impl Plan<'_> {
+    /// How the host sees to the lengths of rows, where arrays know theirs.
+    pub(crate) fn lengths_of_rows(&self, rows: SymbolId) -> Option<&RowLengths> {
+        self.buffers.iter().find(|b| b.symbol == rows)?.rows.as_ref()?.lengths.as_ref()
+    }
+
     /// The language of the host's side: that of the program.
     pub fn host(&self) -> HostSide {
         match self.body.semantics.checked_bounds {

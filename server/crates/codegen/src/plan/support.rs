@@ -64,6 +64,11 @@ impl<'a> Support<'a> {
         }
     }
 
+    /// The buffers that are rows of tables.
+    pub(super) fn tables(&self) -> &crate::access::Tables {
+        &self.pointers.tables
+    }
+
     pub(crate) fn refuse(&mut self, kind: RefusalKind, term: TermId) {
         let reason = Reason { kind, term };
         if !self.reasons.contains(&reason) {
@@ -165,6 +170,10 @@ impl<'a> Support<'a> {
             }
             Op::Call => {
                 let Some(f) = body.callee(t) else { return self.refuse(RefusalKind::IndirectCall, t) };
+                if let Some((rows, sub)) = super::row_length(body, &self.pointers.tables, t) {
+                    self.buffers.insert(rows);
+                    return next.push(sub);
+                }
                 if body.library.contains(&f) || body.symbols[f].storage != Storage::Function {
                     self.call(f, t);
                     next.extend(args.iter().skip(1));
@@ -608,7 +617,7 @@ pub(crate) fn deepest(body: &Body, offload: &Offload, target: TermId) -> usize {
         match p {
             Param::Term(t) => stack.push((t, 0)),
             Param::Distance { from, to } => stack.extend([(from, 0), (to, 0)]),
-            Param::Symbol(_) | Param::Row(_) | Param::End { .. } => {}
+            Param::Symbol(_) | Param::Row(_) | Param::Longest(_) | Param::End { .. } => {}
         }
     }
     let mut most = 0;

@@ -143,6 +143,7 @@ impl<'a> Lower<'a> {
         let cell = self.term(Op::Index, [base, index], cell, over);
         let value = Value { t: cell, ty: element, lengths: Vec::new() };
         let mut items = Vec::new();
+        self.each.insert(var.symbol);
         self.declare_variable(&var, value, name, &mut items);
         self.declare(word, Entity::Var(var));
         items.push(self.block(body));
@@ -155,8 +156,14 @@ impl<'a> Lower<'a> {
 
     /// The array that a loop goes over, which is looked at once.
     fn held(&mut self, v: Value, over: Node<'a>, out: &mut Vec<TermId>) -> Var {
-        let fixed = !self.assigned.contains(self.text(over));
-        if let (Op::Sym(symbol), false, true) = (self.b.get(v.t).op.clone(), v.lengths.is_empty(), fixed) {
+        let is_set = self.assigned.contains(self.text(over));
+        let fixed = |s| !is_set || self.each.contains(&s);
+        if let Some(symbol) = (match self.b.get(v.t).op {
+            Op::Sym(s) => Some(s),
+            _ => None,
+        })
+        .filter(|&s| !v.lengths.is_empty() && fixed(s))
+        {
             return Var { symbol, ty: v.ty, lengths: v.lengths, by_ref: false };
         }
         let span = self.span(over);

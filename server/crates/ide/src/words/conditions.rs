@@ -70,7 +70,10 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
         }
         ConditionKind::DistinctRows(rows) => {
             let name = view.object(rows);
-            let sentence = format!("no two of the pointers `{name}` show the same memory");
+            let sentence = match view.body().semantics.checked_bounds {
+                true => format!("no two rows of `{}` are one array", name.trim_end_matches("[]")),
+                false => format!("no two of the pointers `{name}` show the same memory"),
+            };
             ("distinct-rows", name, sentence)
         }
         ConditionKind::Pure(function) => {

@@ -93,7 +93,7 @@ impl Host<'_> {
                 Param::Symbol(s) => symbol_text(&self.c, s),
                 Param::Term(t) => parameter_text(&self.c, t),
                 Param::Distance { from, to } => distance_text(&self.c, from, to),
-                Param::Row(_) | Param::End { .. } => return None,
+                Param::Row(_) | Param::Longest(_) | Param::End { .. } => return None,
             };
             asks_late.set(asks_late.get() || plan.values.iter().any(|v| v.param == *p && !v.early));
             Some(Named { term: Term::Name(text), kind: kind_of(plan, p)? })
