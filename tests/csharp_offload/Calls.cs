@@ -11,6 +11,8 @@ static class Calls
     static readonly int[] Sizes = { 0, 1, 2, 5, 16, 33, 64, 100, 257 };
     static readonly int[] Small = { 0, 1, 3, 7, 12 };
 
+    static readonly double[] Odd = { 0.0, -0.0, 1, -1, 2.5, -2.5, 0.5, double.NaN, double.PositiveInfinity, double.NegativeInfinity, 3, -7.25 };
+
     static uint state;
 
     static uint Next()
@@ -175,9 +177,9 @@ static class Calls
             else if (of == typeof(char))
                 array.SetValue((char)(32 + x % 100), at);
             else if (of == typeof(float))
-                array.SetValue((x % 4096) / 64f + 0.25f, at);
+                array.SetValue(small ? (float)Odd[x % Odd.Length] : (x % 4096) / 64f + 0.25f, at);
             else if (of == typeof(double))
-                array.SetValue((x % 65536) / 1024.0 + 0.25, at);
+                array.SetValue(small ? Odd[x % Odd.Length] : (x % 65536) / 1024.0 + 0.25, at);
             else if (of.IsValueType && of.Assembly == typeof(Calls).Assembly)
                 array.SetValue(Some(of), at);
         }

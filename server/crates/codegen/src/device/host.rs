@@ -199,7 +199,12 @@ impl<'p> Host<'p> {
         // what is asked for is given by now
         let given = std::cell::RefCell::new(&mut self.given);
         let values = |p: &Param| -> Option<Named> { given.borrow_mut().value(p) };
-        print(&Scope { helper: self.helper, values: &values, helpers: Some(&*self.helpers) })
+        print(&Scope {
+            helper: self.helper,
+            values: &values,
+            helpers: Some(&*self.helpers),
+            truths: self.plan.host() == HostSide::Function,
+        })
     }
 
     /// The call of the kernel with all that must hold before it and what becomes of what it leaves:

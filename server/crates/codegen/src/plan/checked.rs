@@ -32,6 +32,8 @@ pub struct Checked {
     pub(crate) divisors: BTreeSet<TermId>,
     /// Conversions of floating values to whole ones.
     pub(crate) conversions: BTreeSet<TermId>,
+    /// What is computed of .NET's library, and may throw or be unlike elsewhere.
+    pub(crate) noticed: BTreeSet<super::Noticed>,
     /// Operations whose results are those of whole numbers.
     pub(crate) exact: BTreeSet<TermId>,
     /// Where it is noted, in the kernel and on the host, and where that lies on the device.
@@ -42,7 +44,7 @@ pub struct Checked {
 impl Checked {
     /// Whether anything is looked at.
     pub fn is_any(&self) -> bool {
-        let of_rows = !self.in_rows.is_empty() || self.asks_lengths;
+        let of_rows = !self.noticed.is_empty() || !self.in_rows.is_empty() || self.asks_lengths;
         of_rows || !self.subscripts.is_empty() || !self.divisors.is_empty() || !self.conversions.is_empty()
     }
 }
@@ -223,6 +225,7 @@ impl<'a> Builder<'_, 'a> {
                         support.refuse(RefusalKind::Untestable, divisor);
                     }
                 }
+                ConditionKind::NoOverflow(t) if super::noticed(body, t).is_some() => {}
                 ConditionKind::NoOverflow(t) => support.refuse(RefusalKind::Host(HostForm::Checked), t),
                 _ => {}
             }
@@ -232,6 +235,7 @@ impl<'a> Builder<'_, 'a> {
             self.as_statements(&f.body, f.body.root, support, Some(f.called_at));
         }
         out.conversions = body.walk(self.target).filter(|&t| is_from_float(body, t)).collect();
+        out.noticed = body.walk(self.target).filter_map(|t| super::noticed(body, t)).collect();
         out.exact = self.exact();
         if out.is_any() {
             self.ends_anyway(inner, support);
@@ -283,7 +287,8 @@ impl<'a> Builder<'_, 'a> {
             let divides = matches!(body.op(t), Op::Binary(BinOp::Div | BinOp::Rem))
                 && body.types.as_int(body.ty(t)).is_some()
                 && args.get(1).and_then(|&d| body.as_int(d)).is_none_or(|d| d == 0 || d == -1);
-            let unseen = called_at.is_some() && (is_from_float(body, t) || divides);
+            let is_noticed = super::noticed(body, t).is_some();
+            let unseen = called_at.is_some() && (is_from_float(body, t) || divides || is_noticed);
             if sets && (rounds || twice || is_in_expression(body, &parents, t)) || unseen {
                 support.refuse(RefusalKind::Operation, called_at.unwrap_or(t));
             }

@@ -548,6 +548,14 @@ impl<'a> Support<'a> {
 
     fn call(&mut self, f: SymbolId, t: TermId) {
         let body = self.body;
+        match super::noticed(body, t) {
+            Some(super::Noticed::Power(_)) => {
+                self.calls.insert(f);
+                return;
+            }
+            Some(_) => return,
+            None => {}
+        }
         let symbol = &body.symbols[f];
         let known = match term::of_dotnet(&symbol.name) {
             // of whole numbers the least has no absolute value

@@ -98,7 +98,12 @@ impl Host<'_> {
             asks_late.set(asks_late.get() || plan.values.iter().any(|v| v.param == *p && !v.early));
             Some(Named { term: Term::Name(text), kind: kind_of(plan, p)? })
         };
-        let scope = Scope { helper: &plan.name, values: &values, helpers: None };
+        let scope = Scope {
+            helper: &plan.name,
+            values: &values,
+            helpers: None,
+            truths: plan.host() == crate::HostSide::Function,
+        };
         let is_early = |e: &analysis::Expr| {
             let mut used = Vec::new();
             crate::plan::expr_params(e, &mut used);
