@@ -7,11 +7,12 @@ use analysis::{Cells, Control, Expr, LoopFacts, Param, Verdict, MAX_THREADS_OWN}
 use term::device::{AtomicOp, Index, Scope, Tally, Word};
 use term::{Body, Op, Origin, Semantics, SymbolId, TermId, TypeKind};
 
+use super::deepest::deepest;
 use super::functions::device_functions;
 use super::memory::memory;
 use super::names::{free_prefix, Namer};
 use super::refuse::{Reason, Refusal, RefusalKind};
-use super::support::{deepest, Support, MAX_DEPTH};
+use super::support::{Support, MAX_DEPTH};
 use super::{
     AtomicKind, AtomicPlan, BufferPlan, DeviceFunction, Dim, FunctionTrouble, Guard, HostForm, InductionPlan,
     Input, Kernel, KeyedPlan, Note, Plan, ReductionPlan, Scalar, Site, BLOCK_THREADS,

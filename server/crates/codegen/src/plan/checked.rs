@@ -86,6 +86,11 @@ pub(crate) fn length_of(body: &Body, s: SymbolId) -> Option<(SymbolId, u32)> {
     })
 }
 
+/// Whether the variable is a `Span`: it has a length, and is never null.
+pub(crate) fn is_span(body: &Body, s: SymbolId) -> bool {
+    body.said.never_null.contains(&s) && body.said.lengths.iter().any(|l| l.array == s)
+}
+
 /// Whether the text can name a variable so.
 fn is_spoken(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'))
@@ -380,7 +385,11 @@ impl<'a> Builder<'_, 'a> {
                 continue;
             }
             let is_plain = b.search.is_none() && b.each.is_none();
-            if body.said.never_null.contains(&b.symbol) && lengths > 0 {
+            let of_bytes = |o: &BufferPlan| {
+                let is_named = o.rows.is_none() && o.rank == 1 && is_spoken(&body.symbols[o.symbol].name);
+                is_named && number(o.element) && body.types.as_int(o.element) != Some(IntKind::UShort)
+            };
+            if is_span(body, b.symbol) && !(is_plain && buffers.iter().all(of_bytes)) {
                 self.refuse(RefusalKind::Host(HostForm::Span(b.symbol)), target);
             } else if lengths != b.rank || !is_plain || !is_spoken(&body.symbols[b.symbol].name) {
                 self.refuse(RefusalKind::Host(HostForm::Reference), target);
@@ -452,6 +461,9 @@ impl<'a> Builder<'_, 'a> {
     /// All of each array, as far as its lengths are known.
     pub(super) fn whole_arrays(&mut self, buffers: &mut [BufferPlan]) {
         for b in buffers.iter_mut() {
+            if is_span(self.body, b.symbol) {
+                self.refuse(RefusalKind::Host(HostForm::Span(b.symbol)), self.target);
+            }
             match self.whole(b) {
                 Some(whole) if b.rows.is_none() => b.extent = Some(whole),
                 _ => self.refuse(RefusalKind::Host(HostForm::Reference), self.target),

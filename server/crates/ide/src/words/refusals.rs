@@ -180,7 +180,11 @@ fn sizes_to_promise(view: &FunctionView, reason: &Reason, array: SymbolId) -> St
 fn host_form(view: &FunctionView, form: &HostForm, text: &str, line: u32) -> String {
     match form {
         HostForm::Span(s) => {
-            format!("`{}` (line {line}) is a `Span`, and only arrays are handed to the GPU so far", view.symbol(*s))
+            format!(
+                "`{}` (line {line}) is a `Span`, which is handed to the GPU where it and all that the loop uses beside it are spans and arrays \
+                 of one dimension of numbers (no `char`), for one kernel",
+                view.symbol(*s)
+            )
         }
         HostForm::Element(s) => format!(
             "`{}` (line {line}) is of a type that is not handed to the GPU so far: only numbers are, and arrays of numbers or of \

@@ -8,7 +8,6 @@ use super::checks::test;
 use super::given::{Givens, Key};
 use super::left::left_by_blocks;
 use super::{let_, of_type, Host, HostText, SIZE};
-use crate::device::expr::{int_name, Dialect};
 use crate::device::host_term::{Term, LONG_LONG};
 use crate::plan::{length_of, name_part, BufferPlan, RowsPlan, TestKind};
 use crate::HostPages;
@@ -68,6 +67,9 @@ impl Givens<'_> {
 
     /// `float[,]`
     pub(super) fn managed_type(&self, b: &BufferPlan) -> String {
+        if let Some(span) = self.span_type(b) {
+            return span;
+        }
         let types = &self.plan.body.types;
         let element = match types.kind(b.element) {
             // of `char` or of `ushort`; of a structure that may be seen where it is declared alone
@@ -75,8 +77,7 @@ impl Givens<'_> {
                 let rows = if b.rows.is_some() { "[]" } else { "" };
                 return format!("Array{rows}");
             }
-            TypeKind::Int(k) => int_name(*k, Dialect::CSharp).to_owned(),
-            _ => self.c.type_name(b.element),
+            _ => self.element_name(b),
         };
         match b.rows {
             Some(_) => format!("{element}[][]"),
@@ -150,9 +151,12 @@ impl Host<'_> {
 
     /// That two variables are not one array.
     pub(super) fn two_arrays(&mut self, a: &BufferPlan, b: &BufferPlan) -> Term {
-        let [left, right] = [a, b].map(|b| Term::Name(self.given.array(b)));
         let name = |b: &BufferPlan| self.plan.body.symbols[b.symbol].name.clone();
         let why = format!("{} and {} are two arrays", name(a), name(b));
+        if let Some(apart) = self.spans_apart(a, b, &why) {
+            return apart;
+        }
+        let [left, right] = [a, b].map(|b| Term::Name(self.given.array(b)));
         test(Term::call("ReferenceEquals", vec![left, right]).not(), &why)
     }
 
@@ -209,6 +213,10 @@ impl Host<'_> {
                 continue;
             }
             let first = b.constant_first().map_or_else(|| Term::name(&b.first_name), Term::Int);
+            if let Some(span) = self.managed_span(b, first.clone(), Term::name(way)) {
+                out.push(span);
+                continue;
+            }
             let here = Term::head("_Slice", vec![Term::Name(self.given.array(b)), first]);
             let (there, bytes) = (Term::name(&b.device_name), Term::name(&b.bytes_name));
             let (ty, way) = (Term::Name(self.given.managed_type(b)), Term::name(way));
