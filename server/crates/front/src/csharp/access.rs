@@ -62,6 +62,9 @@ impl<'a> Lower<'a> {
         let base = self.expr(base);
         let arguments = children(list);
         let Some((element, rank)) = base.ty.elements().map(|(of, rank)| ((**of).clone(), rank)) else {
+            if self.is_list(&base.ty) {
+                return self.unknown("elements of a list are reached by calls: copy it to an array (`ToArray()`) before the loop", node);
+            }
             return self.unknown("subscripts of what is no array are calls, which are not followed", node);
         };
         // without its lengths a rectangle cannot be laid out

@@ -219,7 +219,7 @@ fn why_not(kind: &str) -> &'static str {
             "what the constructor of a new object does is not followed"
         }
         "array_creation_expression" | "implicit_array_creation_expression" => {
-            "an array that is made here is not followed"
+            "each iteration makes an array here, which is the host's work: what fills them can be a loop of its own"
         }
         "stackalloc_expression" | "implicit_stackalloc_expression" => {
             "memory that is made here is not followed"

@@ -184,7 +184,11 @@ impl<'a> Lower<'a> {
     ) {
         out.push(over.t);
         let right = node.child_by_field_name("right").unwrap_or(node);
-        let reason = format!("what `foreach` over `{}` calls is not followed", self.text(right));
+        let over_name = self.text(right);
+        let reason = match self.is_list(&over.ty) {
+            true => format!("`{over_name}` is a list, which the loop may change: go over an array of it (`{over_name}.ToArray()`)"),
+            false => format!("what `foreach` over `{over_name}` calls is not followed"),
+        };
         let condition = self.gap(&reason, right);
         self.scopes.push(Default::default());
         let mut items = Vec::new();
@@ -200,6 +204,13 @@ impl<'a> Lower<'a> {
         self.scopes.pop();
         let block = self.statement(Op::List, items, body);
         out.push(self.statement(Op::While, [condition, block], node));
+    }
+
+    /// Whether a type is the library's `List<T>`.
+    pub(super) fn is_list(&self, ty: &Ty) -> bool {
+        let Ty::Unknown(text) = ty else { return false };
+        let name = text.rsplit_once("Generic.").map_or(&**text, |t| t.1);
+        name.starts_with("List<") && !self.outline.types.contains_key("List")
     }
 
     /// The mark that stands before a loop.
