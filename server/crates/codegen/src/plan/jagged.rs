@@ -52,7 +52,7 @@ fn declared_row(body: &Body, s: SymbolId, length: TermId) -> Option<TermId> {
     let is_declared = |t: TermId| *body.op(t) == Op::Declare(s);
     for list in body.walk(body.root).filter(|&t| *body.op(t) == Op::List) {
         let statements = body.args(list);
-        let Some(k) = statements.iter().position(|t| is_asked(t)) else { continue };
+        let Some(k) = statements.iter().position(is_asked) else { continue };
         let before = *statements.get(k.checked_sub(1)?)?;
         return body.args(before).first().copied().filter(|_| is_declared(before));
     }

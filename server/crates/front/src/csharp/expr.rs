@@ -190,6 +190,11 @@ impl<'a> Lower<'a> {
             return self.unknown("a part of this expression is missing", node);
         };
         let to = self.type_of(ty);
+        if let (Some(v), Ty::Int(k)) = (self.enumerated(inner), &to) {
+            if k.wrap(v) == v && *k != IntKind::Bool {
+                return self.number(v, to, node);
+            }
+        }
         let v = self.expr(inner);
         if v.ty == to {
             return v;

@@ -192,8 +192,9 @@ fn host_form(view: &FunctionView, form: &HostForm, text: &str, line: u32) -> Str
             view.symbol(*s)
         ),
         HostForm::Reference => format!(
-            "{text} on line {line} uses an array that is reached through another array, an object or a reference, and only arrays \
-             in variables and fields are handed to the GPU so far"
+            "{text} on line {line} uses an array that is reached through an object or a reference, or arrays of arrays in a loop \
+             around several kernels, and only arrays in variables and fields are handed to the GPU so far, of arrays of arrays those \
+             of two dimensions to one kernel"
         ),
         HostForm::Checked => {
             format!("{text} on line {line} is `checked`, and where it overflows in a kernel is not noticed so far")
