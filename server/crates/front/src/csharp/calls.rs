@@ -9,6 +9,7 @@ use super::member::{Lower, Value};
 use super::outline::Method;
 use super::read::{children, walk};
 use super::types::Ty;
+use crate::limits::csharp::MAX_AGAIN;
 
 /// Functions of one floating argument, as `Math` and `MathF` have them.
 const ONE: [&str; 20] = [
@@ -17,8 +18,6 @@ const ONE: [&str; 20] = [
 ];
 /// Likewise, of which `Math` has some for other types, too.
 const ONE_MORE: [&str; 3] = ["Truncate", "Round", "Abs"];
-/// Calls in what is evaluated twice.
-const MAX_AGAIN: usize = 3;
 const TWO: [&str; 6] = ["Pow", "Atan2", "IEEERemainder", "Max", "Min", "CopySign"];
 
 impl<'a> Lower<'a> {
@@ -158,8 +157,8 @@ impl<'a> Lower<'a> {
         };
         let in_order = matches!(ends.as_slice(), [Some(a), Some(b)] if a <= b)
             && args[0].ty == *ty.as_ref().unwrap_or(&Ty::Null);
-        let is_signed = args[0].ty.as_int().is_some_and(|k| k.signed() || k.promoted().signed());
-        let fits = if name == "Sign" { is_signed } else { in_order };
+        let has_sign = args[0].ty.as_int().is_some_and(|k| !matches!(k, IntKind::UInt | IntKind::ULongLong));
+        let fits = if name == "Sign" { has_sign } else { in_order };
         let Some(ty) = ty.filter(|_| fits && nodes.iter().all(|n| self.is_plain_value(*n))) else {
             return self.unknown_with(why, parts, node);
         };
