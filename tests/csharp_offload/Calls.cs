@@ -11,6 +11,8 @@ static class Calls
     static readonly int[] Sizes = { 0, 1, 2, 5, 16, 33, 64, 100, 257 };
     static readonly int[] Small = { 0, 1, 3, 7, 12 };
 
+    static readonly double[] Odd = { 0.0, -0.0, 1, -1, 2.5, -2.5, 0.5, double.NaN, double.PositiveInfinity, double.NegativeInfinity, 3, -7.25 };
+
     static uint state;
 
     static uint Next()
@@ -28,7 +30,7 @@ static class Calls
             if (type.Name == "Calls" || type.FullName.StartsWith("Warpwright") || type.Name.Contains("<") || type.IsValueType || type.IsInterface)
                 continue;
             foreach (int size in sizes)
-                for (int way = 0; way < 6; way++)
+                for (int way = 0; way < 8; way++)
                     foreach (MethodInfo method in type.GetMethods(BindingFlags.DeclaredOnly | BindingFlags.Static
                         | BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic))
                         Try(type, method, size, way, rounded);
@@ -64,7 +66,7 @@ static class Calls
     }
 
     // way 1: one array under several names; 2: no array for the last one; 3: shorter ones behind; 4: a count that is too large;
-    // 5: small numbers, zeros among them
+    // 5: small numbers, zeros among them; 6: rows of several lengths; 7: a row twice, and none at the end
     static object[] Values(ParameterInfo[] parameters, int size, int way)
     {
         var values = new object[parameters.Length];
@@ -87,7 +89,7 @@ static class Calls
             else if (type == typeof(double))
                 values[k] = 0.1 + Next() % 1000 / 2048.0;
             else if (type.IsArray && type.GetElementType().IsArray)
-                values[k] = Rows(type, length);
+                values[k] = Rows(type, length, way);
             else if (type.IsClass && !type.IsArray && type.Assembly == typeof(Calls).Assembly)
                 values[k] = Made(type, Math.Min(length, 33));
             else if (type.IsArray)
@@ -127,15 +129,20 @@ static class Calls
         return Array.CreateInstance(type.GetElementType(), length, length);
     }
 
-    static Array Rows(Type type, int length)
+    static Array Rows(Type type, int length, int way)
     {
         length = Math.Min(length, 12);
         Array rows = Array.CreateInstance(type.GetElementType(), length);
         for (int k = 0; k < length; k++)
         {
-            Array row = Fresh(type.GetElementType(), length);
-            Fill(row);
+            Array row = Fresh(type.GetElementType(), way == 6 ? length + k * 5 % 7 : length);
+            Fill(row, way == 5);
             rows.SetValue(row, k);
+        }
+        if (way == 7 && length > 2)
+        {
+            rows.SetValue(rows.GetValue(0), length - 2);
+            rows.SetValue(null, length - 1);
         }
         return rows;
     }
@@ -170,9 +177,9 @@ static class Calls
             else if (of == typeof(char))
                 array.SetValue((char)(32 + x % 100), at);
             else if (of == typeof(float))
-                array.SetValue((x % 4096) / 64f + 0.25f, at);
+                array.SetValue(small ? (float)Odd[x % Odd.Length] : (x % 4096) / 64f + 0.25f, at);
             else if (of == typeof(double))
-                array.SetValue((x % 65536) / 1024.0 + 0.25, at);
+                array.SetValue(small ? Odd[x % Odd.Length] : (x % 65536) / 1024.0 + 0.25, at);
             else if (of.IsValueType && of.Assembly == typeof(Calls).Assembly)
                 array.SetValue(Some(of), at);
         }

@@ -56,7 +56,11 @@ fn describe(body: &Body, facts: &Facts) -> String {
                 .iter()
                 .map(|(p, v)| match p {
                     Param::Symbol(s) => format!("{}={v}", symbol(body, *s)),
-                    Param::Term(_) | Param::Distance { .. } | Param::Row(_) | Param::End { .. } => {
+                    Param::Term(_)
+                    | Param::Distance { .. }
+                    | Param::Row(_)
+                    | Param::Longest(_)
+                    | Param::End { .. } => {
                         format!("?={v}")
                     }
                 })

@@ -13,6 +13,7 @@ fn show(body: &Body, e: &Expr) -> String {
         Expr::Param(Param::Term(t)) => term::notation::print(body, *t),
         Expr::Param(Param::Distance { .. }) => "end - first".to_string(),
         Expr::Param(Param::Row(k)) => format!("r{k}"),
+        Expr::Param(Param::Longest(s)) => format!("longest({})", body.symbols[*s].name),
         Expr::Param(Param::End { .. }) => "an end".to_owned(),
         Expr::Add(es) => es.iter().map(|e| show(body, e)).collect::<Vec<_>>().join(" + "),
         Expr::Mul(k, e) => format!("{k}*{}", show(body, e)),

@@ -134,6 +134,8 @@ pub(crate) mod cpp_templates {
 
 /// Of `csharp`.
 pub(crate) mod csharp {
+    /// Calls of the library in an expression that is written twice in terms (`Math.Max` is a comparison): each doubles it again.
+    pub(crate) const MAX_AGAIN: usize = 3;
     /// Deepest nesting of expressions and statements that is followed.
     pub(crate) const MAX_DEPTH: u32 = 150;
     /// Longest chain of left-associative operators that is followed.

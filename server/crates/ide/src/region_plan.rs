@@ -284,7 +284,7 @@ impl Asked<'_> {
         let is_known = |p: Param| match p {
             Param::Term(t) => !in_memory(t),
             Param::Distance { .. } => false,
-            Param::Symbol(_) | Param::Row(_) | Param::End { .. } => true,
+            Param::Symbol(_) | Param::Row(_) | Param::Longest(_) | Param::End { .. } => true,
         };
         let fits = |plan: codegen::Plan| plan.values.iter().all(|v| is_known(v.param));
         found.filter(|o| codegen::plan(&input(view, o, "", site)).is_ok_and(fits))

@@ -86,7 +86,7 @@ pub fn param(body: &Body, p: &Param, values: &Values) -> Option<i128> {
     match p {
         Param::Symbol(s) => values.get(s).copied(),
         Param::Term(t) => term(body, *t, values, 0),
-        Param::Distance { .. } | Param::Row(_) | Param::End { .. } => None,
+        Param::Distance { .. } | Param::Row(_) | Param::Longest(_) | Param::End { .. } => None,
     }
 }
 

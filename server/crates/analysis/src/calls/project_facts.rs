@@ -256,7 +256,7 @@ fn dependence(e: &Expanded, d: &mut Dependence) {
             Param::Symbol(s) => e.is_own_symbol(*s),
             Param::Term(t) => e.is_own(*t),
             Param::Distance { from, to } => e.is_own(*from) && e.is_own(*to),
-            Param::Row(_) | Param::End { .. } => true,
+            Param::Row(_) | Param::Longest(_) | Param::End { .. } => true,
         });
         w.source.retain(|(s, _)| e.is_own_symbol(*s));
         w.sink.retain(|(s, _)| e.is_own_symbol(*s));

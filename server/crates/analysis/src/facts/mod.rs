@@ -332,6 +332,8 @@ pub enum Param {
     Distance { from: TermId, to: TermId },
     /// One of the subscripts that lead to a row, outermost first; only in what is said of one row ([`Rows`]).
     Row(u32),
+    /// How many elements the longest of these rows (`a[]`) has, in a language whose arrays know their lengths; 0 where there is none.
+    Longest(SymbolId),
     /// The first or the last element that a search finds ([`crate::FoundPart`]) of that nest and array, where a region begins.
     End { nest: TermId, array: SymbolId, last: bool },
 }

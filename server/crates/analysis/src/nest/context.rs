@@ -89,7 +89,9 @@ impl Builder<'_> {
                 let ty = match p {
                     Param::Symbol(s) => self.body.symbols[*s].ty,
                     Param::Term(t) => self.body.ty(*t),
-                    Param::Distance { .. } | Param::Row(_) | Param::End { .. } => continue,
+                    Param::Distance { .. } | Param::Row(_) | Param::Longest(_) | Param::End { .. } => {
+                        continue
+                    }
                 };
                 if let Some(kind) = self.body.types.as_int(ty) {
                     if !kind.signed() {

@@ -34,7 +34,7 @@ impl Builder<'_> {
             let args = body.args(t);
             match body.op(t) {
                 Op::Index => {
-                    if !covered.contains(&t) {
+                    if !covered.contains(&t) && !self.is_gone_through(t) {
                         let length_term = self.length_of_dimension(t);
                         self.throws(ConditionKind::Bounds { access: t, length_term, length: None });
                     }
@@ -73,6 +73,12 @@ impl Builder<'_> {
         }
     }
 
+    /// Whether it is the element that `foreach` has come to.
+    fn is_gone_through(&self, t: TermId) -> bool {
+        let at = self.body.args(t).get(1).and_then(|&at| self.body.as_symbol(at));
+        at.is_some_and(|s| self.body.symbols[s].name.starts_with(term::POSITION_OF))
+    }
+
     fn throws(&mut self, kind: ConditionKind) {
         self.note_exception(kind, MetBy::RunTimeCheck);
     }
@@ -95,7 +101,7 @@ impl Builder<'_> {
 
     /// Obligations for subscripts of arrays whose lengths are known; which subscripts these are.
     fn oblige_bounds(&mut self) -> FxHashSet<TermId> {
-        let accesses: Vec<AffineAccess> = self.accesses.clone();
+        let (body, accesses) = (self.body, self.accesses.clone());
         let mut seen: FxHashMap<TermId, bool> = FxHashMap::default();
         for a in &accesses {
             // outermost first, as subscripts are
@@ -114,7 +120,10 @@ impl Builder<'_> {
             indexes.reverse();
             let own = self.body.as_symbol(at);
             for (k, &index) in indexes.iter().enumerate() {
-                let plain = a.fields.iter().all(|f| f.0 > k) && own == Some(a.base);
+                // `a[i]` of `a[i][j]`: the first subscript is the array's own
+                let of_rows = |&i: &TermId| body.path_of(i).is_some_and(|p| p.family == a.base);
+                let is_row = k == 0 && indexes.len() == a.subs.len() && indexes.first().is_some_and(of_rows);
+                let plain = a.fields.iter().all(|f| f.0 > k) && (own == Some(a.base) || is_row);
                 let length = own.filter(|_| plain).and_then(|s| self.length_symbol(s, k));
                 let value = a.subs.get(k).and_then(|s| s.value.clone());
                 let value = value.filter(|p| !self.vars.is_loaded(p) && self.is_plain_value(p));

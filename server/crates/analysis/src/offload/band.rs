@@ -113,7 +113,11 @@ fn described(
     let walks = nest.walks()?;
     let finals = nest.finals(&mut maker, &walks)?;
     let mut conditions: Vec<Condition> = Vec::new();
-    for c in band_loops.iter().flat_map(|l| &l.conditions).chain(&more) {
+    let asked = |l: &&LoopFacts, c: &Condition| {
+        l.term != claim.term && crate::offload::collapse::is_asked_before(body, claim, c)
+    };
+    let of_band = band_loops.iter().flat_map(|l| l.conditions.iter().filter(|c| !asked(l, c)));
+    for c in of_band.chain(&more) {
         if c.met_by != MetBy::Proof && !conditions.contains(c) {
             conditions.push(c.clone());
         }

@@ -5,7 +5,8 @@ use term::{Body, Op, SymbolId, TermId};
 
 use super::own_cells::holders;
 use crate::{
-    Control, Expr, Facts, Holders, LoopFacts, LoopId, Param, Pred, Reduction, ReductionOp, Step, Verdict,
+    Condition, ConditionKind, Control, Expr, Facts, Holders, LoopFacts, LoopId, Param, Pred, Reduction,
+    ReductionOp, Step, Verdict,
 };
 
 /// The target and the loops alone inside it whose iterations also run at once.
@@ -88,14 +89,24 @@ pub(super) fn band(
             break;
         }
         // The host tests the inner loop's conditions before any outer iteration.
+        let asked = l.conditions.iter().filter(|k| !is_asked_before(body, outer, k));
         let testable =
-            l.conditions.iter().all(|k| k.check.as_ref().is_none_or(|p| pred_is_fixed(p, body, written)));
+            asked.into_iter().all(|k| k.check.as_ref().is_none_or(|p| pred_is_fixed(p, body, written)));
         if !testable {
             break;
         }
         band.push(next);
     }
     band
+}
+
+/// Whether a subscript of a loop inside is known to stay inside, or looked at, for all iterations of the loop around it: what throws
+/// is asked of everything that runs in that (C#).
+pub(super) fn is_asked_before(body: &Body, outer: &LoopFacts, inner: &Condition) -> bool {
+    let ConditionKind::Bounds { access, .. } = inner.kind else { return false };
+    let same =
+        |c: &Condition| matches!(c.kind, ConditionKind::Bounds { access: a, .. } if body.same(a, access));
+    body.semantics.checked_bounds && outer.conditions.iter().any(same)
 }
 
 /// Whether the cells of an object are each iteration's own, and what the last one leaves is the object's: of several loops the last
@@ -144,7 +155,7 @@ fn expr_is_fixed(e: &Expr, body: &Body, written: &FxHashSet<SymbolId>) -> bool {
     match e {
         Expr::Int(_) => true,
         Expr::Param(Param::Symbol(s)) => !written.contains(s),
-        Expr::Param(Param::Distance { .. } | Param::Row(_) | Param::End { .. }) => false,
+        Expr::Param(Param::Distance { .. } | Param::Row(_) | Param::Longest(_) | Param::End { .. }) => false,
         Expr::Param(Param::Term(t)) => {
             body.walk(*t).all(|x| body.as_symbol(x).is_none_or(|s| !written.contains(&s)))
         }

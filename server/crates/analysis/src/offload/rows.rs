@@ -1,15 +1,15 @@
 //! What a loop touches of rows that a table of pointers shows: which pointers it surely follows, and which elements of each row.
 //!
 //! The subscripts that lead to a row are parameters of what is said of that row, so that one row's part is what an array's extent
-//! is otherwise. Deliberately absent: whether rows overlap, which nobody can tell before the run ([`crate::loops`], and the
+//! is otherwise. Where arrays know their lengths (C#) all of every row is taken. Deliberately absent: whether rows overlap, which nobody can tell before the run ([`crate::loops`], and the
 //! host's test).
 
-use term::Body;
+use term::{Body, SymbolId};
 
 use super::extent::Maker;
 use crate::algebra::poly::Var;
 use crate::nest::{AffineAccess, Table};
-use crate::{Buffer, Expr, Obstacle, ObstacleKind, Pred, Rows, Subscripts};
+use crate::{Buffer, Expr, Obstacle, ObstacleKind, Param, Pred, Rows, Subscripts};
 
 impl Maker<'_, '_> {
     /// The buffer with its rows.
@@ -28,6 +28,12 @@ impl Maker<'_, '_> {
             let term = alone.map_or(at, |a| a.term);
             return Err(vec![Obstacle { kind: ObstacleKind::PointerElements(base), term }]);
         };
+        if body.semantics.checked_bounds {
+            return match whole_rows(body, base, &table) {
+                Some(rows) => Ok(Buffer { rows: Some(rows), ..buffer }),
+                None => Err(vec![Obstacle { kind: ObstacleKind::PointerElements(base), term: at }]),
+            };
+        }
         match self.rows(&table, mine) {
             Some((rows, whole)) => {
                 buffer.all_written = whole;
@@ -108,4 +114,16 @@ impl Maker<'_, '_> {
             }
         })
     }
+}
+
+/// All rows of an array of arrays that know their lengths: which of them there are, and how long each is, the host sees.
+fn whole_rows(body: &Body, rows: SymbolId, table: &Table) -> Option<Rows> {
+    let array = body.as_symbol(table.table).filter(|_| table.before == 0 && table.rank == 2)?;
+    let (_, last) = super::whole::extent(body, array, 1)?;
+    let longest = Expr::Add(vec![Expr::Param(Param::Longest(rows)), Expr::Int(-1)]);
+    let subscripts = [last, longest].map(|last| {
+        let ends = (Expr::Int(0), last);
+        Subscripts { all: ends.clone(), one: ends }
+    });
+    Some(Rows { table: table.table, subscripts: subscripts.to_vec(), written: None })
 }

@@ -162,6 +162,10 @@ fn memory(plan: &Plan<'_>, kernel: &Kernel, device: &Exprs<'_>, out: &mut Vec<Ar
         if b.is_given() {
             out.push(Arg::new(&declaration, &b.kernel_name, Value::Array(k)));
         }
+        if let Some(lengths) = plan.lengths_of_rows(b.symbol) {
+            let here = Value::Here(lengths.device_name.clone());
+            out.push(Arg::new("const int *__restrict__ ", &lengths.lengths_name, here));
+        }
         if let Some(each) = &b.each {
             out.push(left(&ty, &each.kernel_name, &each.device_name));
         }

@@ -1,15 +1,20 @@
 //! What a kernel looks at while it runs ([`crate::plan::Checked`]): functions that give a value back that can be used, and note
 //! where it was none.
 
-use term::IntKind;
+use term::{FloatKind, IntKind};
 
-use super::expr::{int_name, Dialect};
+use super::expr::{float_name, int_name, Dialect};
 use crate::lines::Lines;
-use crate::plan::{Kernel, Plan};
+use crate::plan::{Kernel, Noticed, Plan};
 
 /// The function that gives a subscript back.
 pub(super) fn inside(plan: &Plan<'_>) -> String {
     format!("{}inside", plan.prefix)
+}
+
+/// The function that gives the length of a row back.
+pub(super) fn length(plan: &Plan<'_>) -> String {
+    format!("{}length", plan.prefix)
 }
 
 /// The function that gives a divisor back.
@@ -20,6 +25,45 @@ pub(super) fn divisor(plan: &Plan<'_>, kind: IntKind) -> String {
 /// The function that makes a whole number of a floating one.
 pub(super) fn conversion(plan: &Plan<'_>, kind: IntKind) -> String {
     format!("{}to_{}", plan.prefix, word(kind))
+}
+
+/// The function that stands for one of .NET's library.
+pub(super) fn of_library(plan: &Plan<'_>, n: Noticed) -> String {
+    let name = match n {
+        Noticed::Extreme { greater: true, kind } => format!("max_{}", float_name(kind)),
+        Noticed::Extreme { greater: false, kind } => format!("min_{}", float_name(kind)),
+        Noticed::Power(kind) => format!("pow_{}", float_name(kind)),
+        Noticed::Absolute(kind) => format!("abs_{}", word(kind)),
+    };
+    format!("{}{name}", plan.prefix)
+}
+
+/// Its head up to its last parameter, where it gives the same everywhere, what it gives there, and what otherwise.
+fn noticed(plan: &Plan<'_>, n: Noticed) -> [String; 4] {
+    let name = of_library(plan, n);
+    let numbers = |kind| {
+        let ty = float_name(kind);
+        format!("{ty} {name}({ty} a, {ty} b")
+    };
+    let (head, is_fine, value) = match n {
+        Noticed::Extreme { greater, kind } => {
+            let (op, first, second) = if greater { ('>', '>', '<') } else { ('<', '<', '>') };
+            let unlike = format!("!(a == 0 && b == 0 && 1 / a {first} 0 && 1 / b {second} 0)");
+            (numbers(kind), unlike, format!("a {op} b || a != a ? a : b"))
+        }
+        Noticed::Power(kind) => {
+            let unlike = "!((a == 1 || a == -1) && b - b != 0) && !(a != a && b == 0)";
+            let function = if kind == FloatKind::F32 { "powf" } else { "pow" };
+            (numbers(kind), unlike.to_owned(), format!("{function}(a, b)"))
+        }
+        Noticed::Absolute(kind) => {
+            let ty = int_name(kind, Dialect::Device);
+            let most = print::integer(&print::CPP, kind.max(), kind).0;
+            let head = format!("{ty} {name}({ty} value");
+            (head, format!("value >= -{most}"), "value < 0 ? -value : value".to_owned())
+        }
+    };
+    [head, is_fine, value, "0".to_owned()]
 }
 
 /// A type's name as part of another.
@@ -45,9 +89,17 @@ pub(super) fn helpers(plan: &Plan<'_>, k: &Kernel, known: &mut Vec<String>, out:
         out.line(&format!("return {otherwise};"));
         out.close("}");
     };
-    if !checked.subscripts.is_empty() {
+    if !checked.subscripts.is_empty() || !checked.in_rows.is_empty() {
         let head = format!("long long {}(long long at, long long length", inside(plan));
         function(head, "at >= 0 && at < length".to_owned(), "at", "0");
+    }
+    if checked.asks_lengths {
+        let head = format!("int {}(int length", length(plan));
+        function(head, "length >= 0".to_owned(), "length", "0");
+    }
+    for &n in &checked.noticed {
+        let [head, is_fine, value, otherwise] = noticed(plan, n);
+        function(head, is_fine, &value, &otherwise);
     }
     let kind = |t: &term::TermId| body.types.as_int(body.ty(*t)).unwrap_or(IntKind::Int);
     let mut divisors: Vec<IntKind> = checked.divisors.iter().map(|t| kind(t).promoted()).collect();

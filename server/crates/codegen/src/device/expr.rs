@@ -100,6 +100,16 @@ impl<'p> Exprs<'p> {
         if own && self.dialect == Dialect::Device {
             return self.own_call(f, t);
         }
+        if let Some(length) = self.row_length(t).filter(|_| self.dialect == Dialect::Device) {
+            return length;
+        }
+        let noticed = crate::plan::noticed(body, t).filter(|_| self.dialect == Dialect::Device);
+        if let Some(noticed) = noticed {
+            let args: Vec<String> = body.args(t).iter().skip(1).map(|&a| self.at(a, ASSIGN)).collect();
+            let (function, fault) =
+                (super::checked::of_library(self.plan, noticed), &self.kernel.checked.fault_name);
+            return format!("{function}({}, {fault})", args.join(", "));
+        }
         // of .NET's functions those that the device has
         let known = match self.dialect {
             Dialect::Device => term::of_dotnet(name).unwrap_or(name),

@@ -22,6 +22,7 @@ mod row_parts;
 mod rows;
 mod rows_asked;
 mod search;
+mod spans;
 mod stand_in;
 mod within;
 
@@ -199,7 +200,8 @@ impl<'p> Host<'p> {
         // what is asked for is given by now
         let given = std::cell::RefCell::new(&mut self.given);
         let values = |p: &Param| -> Option<Named> { given.borrow_mut().value(p) };
-        print(&Scope { helper: self.helper, values: &values, helpers: Some(&*self.helpers) })
+        let truths = self.plan.host() == HostSide::Function;
+        print(&Scope { helper: self.helper, values: &values, helpers: Some(&*self.helpers), truths })
     }
 
     /// The call of the kernel with all that must hold before it and what becomes of what it leaves:

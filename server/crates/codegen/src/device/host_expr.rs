@@ -40,6 +40,8 @@ pub(crate) struct Scope<'s> {
     pub(crate) values: &'s dyn Fn(&Param) -> Option<Named>,
     /// `None`: everything is written out.
     pub(crate) helpers: Option<&'s Helpers>,
+    /// Whether a number is a condition, as in C.
+    pub(crate) truths: bool,
 }
 
 /// How an operand's type comes to be wide enough.
@@ -189,12 +191,12 @@ impl Scope<'_> {
             Pred::True => Term::Int(1),
             Pred::False => Term::Int(0),
             Pred::NonNegative(e) => self.compare(e, BinOp::Ge),
-            Pred::Zero(Expr::Param(p)) => self.value(p, Width::Any).not(),
+            Pred::Zero(Expr::Param(p)) if self.truths => self.value(p, Width::Any).not(),
             Pred::Zero(e) => self.compare(e, BinOp::Eq),
             Pred::And(items) => Term::all(BinOp::And, items.iter().map(|i| self.pred(i))),
             Pred::Or(items) => Term::all(BinOp::Or, items.iter().map(|i| self.pred(i))),
             Pred::Not(a) => match &**a {
-                Pred::Zero(Expr::Param(p)) => self.value(p, Width::Any),
+                Pred::Zero(Expr::Param(p)) if self.truths => self.value(p, Width::Any),
                 a => self.pred(a).not(),
             },
         }

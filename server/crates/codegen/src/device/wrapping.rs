@@ -2,23 +2,46 @@
 //! around, the count of a shift is masked, what might throw is looked at.
 
 use term::strength::{ADD, ASSIGN, POSTFIX, UNARY};
-use term::{BinOp, IntKind, Op, TermId, UnOp};
+use term::{BinOp, IntKind, Op, SymbolId, TermId, UnOp};
 
 use super::checked;
 use super::expr::{int_name, Dialect, Exprs};
+use crate::plan::row_length;
 
 impl Exprs<'_> {
     /// Whether the subscript may lie outside.
     pub(super) fn is_checked(&self, t: TermId) -> bool {
-        self.kernel.checked.subscripts.contains_key(&t)
+        let checked = &self.kernel.checked;
+        checked.subscripts.contains_key(&t) || checked.in_rows.contains_key(&t)
     }
 
     /// A subscript; one that may lie outside as a number of 64 bits that is inside.
     pub(super) fn subscript(&self, t: TermId, min: u8) -> String {
-        let Some(&length) = self.kernel.checked.subscripts.get(&t) else { return self.at(t, min) };
         let fault = &self.kernel.checked.fault_name;
+        if let Some(&(rows, row)) = self.kernel.checked.in_rows.get(&t) {
+            let (function, lengths) = (checked::inside(self.plan), self.lengths_name(rows));
+            return format!(
+                "{function}({}, {lengths}[{}], {fault})",
+                self.at(t, ASSIGN),
+                self.subscript(row, 0)
+            );
+        }
+        let Some(&length) = self.kernel.checked.subscripts.get(&t) else { return self.at(t, min) };
         let (function, length) = (checked::inside(self.plan), self.name(length));
         format!("{function}({}, {length}, {fault})", self.at(t, ASSIGN))
+    }
+
+    /// What the lengths of rows are called in the kernel.
+    fn lengths_name(&self, rows: SymbolId) -> String {
+        let known = self.plan.lengths_of_rows(rows);
+        known.map_or_else(|| format!("{}unsupported", self.plan.prefix), |l| l.lengths_name.clone())
+    }
+
+    /// How long a row is; that there is none is noted.
+    pub(super) fn row_length(&self, t: TermId) -> Option<String> {
+        let (rows, row) = row_length(self.plan.body, &self.kernel.tables, t)?;
+        let (function, fault) = (checked::length(self.plan), &self.kernel.checked.fault_name);
+        Some(format!("{function}({}[{}], {fault})", self.lengths_name(rows), self.subscript(row, 0)))
     }
 
     /// What stands for a term that C++ would give another meaning, or none.

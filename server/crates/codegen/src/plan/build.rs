@@ -7,11 +7,12 @@ use analysis::{Cells, Control, Expr, LoopFacts, Param, Verdict, MAX_THREADS_OWN}
 use term::device::{AtomicOp, Index, Scope, Tally, Word};
 use term::{Body, Op, Origin, Semantics, SymbolId, TermId, TypeKind};
 
+use super::deepest::deepest;
 use super::functions::device_functions;
 use super::memory::memory;
 use super::names::{free_prefix, Namer};
 use super::refuse::{Reason, Refusal, RefusalKind};
-use super::support::{deepest, Support, MAX_DEPTH};
+use super::support::{Support, MAX_DEPTH};
 use super::{
     AtomicKind, AtomicPlan, BufferPlan, DeviceFunction, Dim, FunctionTrouble, Guard, HostForm, InductionPlan,
     Input, Kernel, KeyedPlan, Note, Plan, ReductionPlan, Scalar, Site, BLOCK_THREADS,
@@ -248,6 +249,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         for b in &mut buffers {
             b.on_device = b.written || support.buffers.contains(&b.symbol);
         }
+        self.whole_rows(&mut buffers);
         self.check_each(&buffers, &views, inner);
         self.device_types(&mut support, &roles.chosen, &privates, &buffers);
         let functions = self.functions(&mut support);

@@ -24,10 +24,16 @@ use crate::access::chain;
 pub struct Checked {
     /// Subscripts, each with the variable that holds the length it must be below.
     pub(crate) subscripts: BTreeMap<TermId, SymbolId>,
+    /// Subscripts in rows, each with the rows and the subscript of its row.
+    pub(crate) in_rows: BTreeMap<TermId, (SymbolId, TermId)>,
+    /// Whether lengths of rows are asked, which may not be there.
+    pub(crate) asks_lengths: bool,
     /// Divisors that may be zero, or lead out of the type.
     pub(crate) divisors: BTreeSet<TermId>,
     /// Conversions of floating values to whole ones.
     pub(crate) conversions: BTreeSet<TermId>,
+    /// What is computed of .NET's library, and may throw or be unlike elsewhere.
+    pub(crate) noticed: BTreeSet<super::Noticed>,
     /// Operations whose results are those of whole numbers.
     pub(crate) exact: BTreeSet<TermId>,
     /// Where it is noted, in the kernel and on the host, and where that lies on the device.
@@ -38,7 +44,8 @@ pub struct Checked {
 impl Checked {
     /// Whether anything is looked at.
     pub fn is_any(&self) -> bool {
-        !self.subscripts.is_empty() || !self.divisors.is_empty() || !self.conversions.is_empty()
+        let of_rows = !self.noticed.is_empty() || !self.in_rows.is_empty() || self.asks_lengths;
+        of_rows || !self.subscripts.is_empty() || !self.divisors.is_empty() || !self.conversions.is_empty()
     }
 }
 
@@ -77,6 +84,11 @@ pub(crate) fn length_of(body: &Body, s: SymbolId) -> Option<(SymbolId, u32)> {
         };
         body.walk(body.root).find_map(|t| holds(&t))
     })
+}
+
+/// Whether the variable is a `Span`: it has a length, and is never null.
+pub(crate) fn is_span(body: &Body, s: SymbolId) -> bool {
+    body.said.never_null.contains(&s) && body.said.lengths.iter().any(|l| l.array == s)
 }
 
 /// Whether the text can name a variable so.
@@ -152,6 +164,10 @@ impl<'a> Builder<'_, 'a> {
         let mut out = BTreeMap::new();
         for c in self.input.offload.conditions.iter().filter(|c| c.is_seen_while_it_runs()) {
             let ConditionKind::Bounds { access, length_term, .. } = c.kind else { continue };
+            if body.args(access).first().is_some_and(|&row| self.is_row(row) && body.as_symbol(row).is_none())
+            {
+                continue;
+            }
             let length = length_term.and_then(|t| body.as_symbol(t)).ok_or(access)?;
             let alike = |t: &TermId| *body.op(*t) == Op::Index && body.same(*t, access);
             let before = out.len();
@@ -193,6 +209,9 @@ impl<'a> Builder<'_, 'a> {
             Ok(all) => out.subscripts = all,
             Err(access) => support.refuse(RefusalKind::Host(HostForm::Reference), access),
         }
+        out.in_rows = self.subscripts_in_rows(support.tables());
+        let asks = |t| super::row_length(body, support.tables(), t).is_some();
+        out.asks_lengths = body.walk(self.target).any(asks);
         for c in self.input.offload.conditions.iter().filter(|c| c.is_seen_while_it_runs()) {
             match c.kind {
                 ConditionKind::NonZero(divisor) => {
@@ -211,6 +230,7 @@ impl<'a> Builder<'_, 'a> {
                         support.refuse(RefusalKind::Untestable, divisor);
                     }
                 }
+                ConditionKind::NoOverflow(t) if super::noticed(body, t).is_some() => {}
                 ConditionKind::NoOverflow(t) => support.refuse(RefusalKind::Host(HostForm::Checked), t),
                 _ => {}
             }
@@ -220,11 +240,12 @@ impl<'a> Builder<'_, 'a> {
             self.as_statements(&f.body, f.body.root, support, Some(f.called_at));
         }
         out.conversions = body.walk(self.target).filter(|&t| is_from_float(body, t)).collect();
+        out.noticed = body.walk(self.target).filter_map(|t| super::noticed(body, t)).collect();
         out.exact = self.exact();
         if out.is_any() {
             self.ends_anyway(inner, support);
         }
-        for b in buffers.iter_mut() {
+        for b in buffers.iter_mut().filter(|b| b.rows.is_none()) {
             let is_mine = |t: TermId| {
                 *body.op(t) == Op::Index
                     && body.args(t).get(1).is_some_and(|s| out.subscripts.contains_key(s))
@@ -271,7 +292,8 @@ impl<'a> Builder<'_, 'a> {
             let divides = matches!(body.op(t), Op::Binary(BinOp::Div | BinOp::Rem))
                 && body.types.as_int(body.ty(t)).is_some()
                 && args.get(1).and_then(|&d| body.as_int(d)).is_none_or(|d| d == 0 || d == -1);
-            let unseen = called_at.is_some() && (is_from_float(body, t) || divides);
+            let is_noticed = super::noticed(body, t).is_some();
+            let unseen = called_at.is_some() && (is_from_float(body, t) || divides || is_noticed);
             if sets && (rounds || twice || is_in_expression(body, &parents, t)) || unseen {
                 support.refuse(RefusalKind::Operation, called_at.unwrap_or(t));
             }
@@ -354,8 +376,20 @@ impl<'a> Builder<'_, 'a> {
         };
         for b in buffers {
             let lengths = body.said.lengths.iter().filter(|l| l.array == b.symbol).count();
-            let is_plain = b.rows.is_none() && b.search.is_none() && b.each.is_none();
-            if body.said.never_null.contains(&b.symbol) && lengths > 0 {
+            if let Some(rows) = &b.rows {
+                let named = body.as_symbol(rows.table).is_some_and(|s| is_spoken(&body.symbols[s].name));
+                let is_element = number(b.element) || is_plain_record(body, b.element);
+                if !named || !is_element {
+                    self.refuse(RefusalKind::Host(HostForm::Element(b.symbol)), target);
+                }
+                continue;
+            }
+            let is_plain = b.search.is_none() && b.each.is_none();
+            let of_bytes = |o: &BufferPlan| {
+                let is_named = o.rows.is_none() && o.rank == 1 && is_spoken(&body.symbols[o.symbol].name);
+                is_named && number(o.element) && body.types.as_int(o.element) != Some(IntKind::UShort)
+            };
+            if is_span(body, b.symbol) && !(is_plain && buffers.iter().all(of_bytes)) {
                 self.refuse(RefusalKind::Host(HostForm::Span(b.symbol)), target);
             } else if lengths != b.rank || !is_plain || !is_spoken(&body.symbols[b.symbol].name) {
                 self.refuse(RefusalKind::Host(HostForm::Reference), target);
@@ -427,6 +461,9 @@ impl<'a> Builder<'_, 'a> {
     /// All of each array, as far as its lengths are known.
     pub(super) fn whole_arrays(&mut self, buffers: &mut [BufferPlan]) {
         for b in buffers.iter_mut() {
+            if is_span(self.body, b.symbol) {
+                self.refuse(RefusalKind::Host(HostForm::Span(b.symbol)), self.target);
+            }
             match self.whole(b) {
                 Some(whole) if b.rows.is_none() => b.extent = Some(whole),
                 _ => self.refuse(RefusalKind::Host(HostForm::Reference), self.target),
@@ -475,6 +512,7 @@ impl<'a> Builder<'_, 'a> {
                 Param::Symbol(s) if named(s) => {}
                 Param::Term(t) if plain(t) => {}
                 Param::Term(t) => wrong.push(t),
+                Param::Longest(_) => {}
                 _ => self.refuse(RefusalKind::Host(HostForm::Reference), self.target),
             }
         }

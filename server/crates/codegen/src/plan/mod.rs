@@ -10,13 +10,16 @@ mod cells;
 mod checked;
 mod choices;
 mod conditions;
+mod deepest;
 mod dims;
 mod ends;
 mod functions;
+mod jagged;
 mod keyed;
 mod memory;
 mod names;
 mod naming;
+mod noticed;
 mod pages;
 mod pointers;
 mod promises;
@@ -44,13 +47,16 @@ use crate::HostSide;
 pub use amounts::{widest, Ends};
 pub(crate) use bounds::{constant, params as expr_params, pred_params};
 pub use build::plan;
-pub(crate) use checked::length_of;
+pub(crate) use checked::{is_span, length_of};
 pub use checked::{Checked, HostForm};
 pub use ends::{EarlyApart, EndsPlan};
 pub use functions::{DeviceFunction, FunctionTrouble};
+pub(crate) use jagged::row_length;
+pub use jagged::RowLengths;
 pub use memory::{BufferPlan, EachPlan};
 pub use names::has_word;
 pub(crate) use names::{part as name_part, Namer};
+pub(crate) use noticed::{noticed, Noticed};
 pub use refuse::{NextStep, Reason, Refusal, RefusalKind};
 pub use region::{plan_name, plan_region, region_needs, RegionPlan};
 pub use rows::{RowsPart, RowsPlan};
@@ -325,6 +331,11 @@ pub(crate) enum StrideSource {
 }
 
 impl Plan<'_> {
+    /// How the host sees to the lengths of rows, where arrays know theirs.
+    pub(crate) fn lengths_of_rows(&self, rows: SymbolId) -> Option<&RowLengths> {
+        self.buffers.iter().find(|b| b.symbol == rows)?.rows.as_ref()?.lengths.as_ref()
+    }
+
     /// The language of the host's side: that of the program.
     pub fn host(&self) -> HostSide {
         match self.body.semantics.checked_bounds {

@@ -210,7 +210,7 @@ impl<'a> Builder<'_, 'a> {
                 analysis::Param::Term(t) if is_number(t) => {}
                 analysis::Param::Term(t) => self.refuse(RefusalKind::ReadsTooEarly, t),
                 analysis::Param::Distance { from, .. } => self.refuse(RefusalKind::ReadsTooEarly, from),
-                analysis::Param::Row(_) | analysis::Param::End { .. } => {}
+                analysis::Param::Row(_) | analysis::Param::Longest(_) | analysis::Param::End { .. } => {}
             }
         }
         for t in &nest.tests {

@@ -15,7 +15,7 @@ use analysis::{Buffer, Expr, Param, Pred, Rows};
 use term::{Body, SymbolId, TermId};
 
 use super::build::Builder;
-use super::{bounds, simplify, BufferPlan, Stride, StrideSource, Test, TestKind};
+use super::{bounds, simplify, BufferPlan, RowLengths, Stride, StrideSource, Test, TestKind};
 
 /// What the host does for the rows of a buffer.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,6 +35,8 @@ pub struct RowsPlan {
     pub first_bit: Option<u32>,
     /// Of a nest: the number of the part that it uses, where it has to be tested that it is there.
     pub asked: Option<usize>,
+    /// Where arrays know their lengths.
+    pub lengths: Option<RowLengths>,
 }
 
 /// Rows that are touched, and of each what is touched.
@@ -179,6 +181,7 @@ impl<'a> Builder<'_, 'a> {
             length_names: Vec::new(),
             first_bit: None,
             asked: None,
+            lengths: self.row_lengths(n),
         };
         let mut sources = Vec::new();
         for d in 1..plan.all.len() {

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{Offload, Param};
 use term::{
     intrinsic, BinOp, Body, FloatKind, Intrinsic, Len, Op, Origin, RecordId, Storage, SymbolId, TermId,
     TypeId, TypeKind, UnOp,
@@ -62,6 +61,11 @@ impl<'a> Support<'a> {
             functions: BTreeMap::new(),
             records: Vec::new(),
         }
+    }
+
+    /// The buffers that are rows of tables.
+    pub(super) fn tables(&self) -> &crate::access::Tables {
+        &self.pointers.tables
     }
 
     pub(crate) fn refuse(&mut self, kind: RefusalKind, term: TermId) {
@@ -165,6 +169,10 @@ impl<'a> Support<'a> {
             }
             Op::Call => {
                 let Some(f) = body.callee(t) else { return self.refuse(RefusalKind::IndirectCall, t) };
+                if let Some((rows, sub)) = super::row_length(body, &self.pointers.tables, t) {
+                    self.buffers.insert(rows);
+                    return next.push(sub);
+                }
                 if body.library.contains(&f) || body.symbols[f].storage != Storage::Function {
                     self.call(f, t);
                     next.extend(args.iter().skip(1));
@@ -539,6 +547,14 @@ impl<'a> Support<'a> {
 
     fn call(&mut self, f: SymbolId, t: TermId) {
         let body = self.body;
+        match super::noticed(body, t) {
+            Some(super::Noticed::Power(_)) => {
+                self.calls.insert(f);
+                return;
+            }
+            Some(_) => return,
+            None => {}
+        }
         let symbol = &body.symbols[f];
         let known = match term::of_dotnet(&symbol.name) {
             // of whole numbers the least has no absolute value
@@ -587,34 +603,4 @@ impl<'a> Support<'a> {
 pub(crate) fn is_written_out(body: &Body, root: TermId) -> bool {
     let held = |t| body.as_symbol(t).is_some_and(|s| body.said.is_held(s));
     body.walk(root).all(|t| body.origin(t) == Origin::Source && !held(t))
-}
-
-/// Depth of the deepest term that some printer may print: the loop, and what the host reads before it.
-pub(crate) fn deepest(body: &Body, offload: &Offload, target: TermId) -> usize {
-    let mut params = Vec::new();
-    offload.max_trips.iter().for_each(|e| super::expr_params(e, &mut params));
-    for b in &offload.buffers {
-        let rows =
-            b.rows.iter().flat_map(|r| r.subscripts.iter().flat_map(|s| [&s.all, &s.one]).chain(&r.written));
-        for (first, last) in b.extent.iter().chain(&b.written_part).chain(rows) {
-            super::expr_params(first, &mut params);
-            super::expr_params(last, &mut params);
-        }
-    }
-    offload.finals.iter().for_each(|f| super::expr_params(&f.value, &mut params));
-    offload.conditions.iter().flat_map(|c| &c.check).for_each(|p| super::pred_params(p, &mut params));
-    let mut stack = vec![(target, 0usize)];
-    for p in params {
-        match p {
-            Param::Term(t) => stack.push((t, 0)),
-            Param::Distance { from, to } => stack.extend([(from, 0), (to, 0)]),
-            Param::Symbol(_) | Param::Row(_) | Param::End { .. } => {}
-        }
-    }
-    let mut most = 0;
-    while let Some((t, depth)) = stack.pop() {
-        most = most.max(depth);
-        stack.extend(body.args(t).iter().map(|&a| (a, depth + 1)));
-    }
-    most
 }

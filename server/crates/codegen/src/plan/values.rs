@@ -121,7 +121,7 @@ impl<'a> Builder<'_, 'a> {
                 Param::Term(t) if p.is_truth(body) => (Some(IntKind::Int), t),
                 Param::Term(t) => (body.types.as_int(body.ty(t)), t),
                 // found by the host
-                Param::End { .. } => (Some(IntKind::LongLong), self.target),
+                Param::End { .. } | Param::Longest(_) => (Some(IntKind::LongLong), self.target),
                 // those of one row stand in what the host goes through
                 Param::Row(_) => continue,
                 Param::Distance { from, to } => {
@@ -137,7 +137,7 @@ impl<'a> Builder<'_, 'a> {
             let first = |t: TermId| self.in_first_header(t);
             let is_safe = |t: TermId| !may_trap(body, t) || first(t) || self.is_in_what_is_read(t, &first);
             let early = match p {
-                Param::Symbol(_) | Param::Row(_) | Param::End { .. } => true,
+                Param::Symbol(_) | Param::Row(_) | Param::Longest(_) | Param::End { .. } => true,
                 Param::Term(t) => is_safe(t),
                 Param::Distance { from, to } => is_safe(from) && is_safe(to),
             };

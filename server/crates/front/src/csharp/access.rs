@@ -62,6 +62,9 @@ impl<'a> Lower<'a> {
         let base = self.expr(base);
         let arguments = children(list);
         let Some((element, rank)) = base.ty.elements().map(|(of, rank)| ((**of).clone(), rank)) else {
+            if self.is_list(&base.ty) {
+                return self.unknown("elements of a list are reached by calls: copy it to an array (`ToArray()`) before the loop", node);
+            }
             return self.unknown("subscripts of what is no array are calls, which are not followed", node);
         };
         // without its lengths a rectangle cannot be laid out
@@ -251,8 +254,12 @@ impl<'a> Lower<'a> {
         if base.kind() == "identifier" && (self.lookup(of).is_some() || self.is_field(of)) {
             return None;
         }
-        if let Some((known, _)) = self.outline.types.get_key_value(plain) {
+        if let Some((known, ty)) = self.outline.types.get_key_value(plain) {
             let known: Arc<str> = known.clone();
+            if ty.kind == "enum" {
+                let why = "values of an enumeration are not followed: take their numbers, `(int)`, also for what arrays hold";
+                return Some(self.unknown(why, node));
+            }
             let of_type = self.static_field(&known, name, node);
             return Some(match of_type.or_else(|| self.own_property(&known, name, node)) {
                 Some(v) => v,
@@ -285,6 +292,18 @@ impl<'a> Lower<'a> {
             }
             _ => None,
         }
+    }
+
+    /// The number of `Kind.Wall` in `(int)Kind.Wall`.
+    pub(super) fn enumerated(&self, node: Node<'a>) -> Option<i128> {
+        let (of, name) = (node.child_by_field_name("expression")?, node.child_by_field_name("name")?);
+        let is_named = node.kind() == "member_access_expression" && of.kind() == "identifier";
+        let of =
+            Some(self.text(of)).filter(|of| is_named && self.lookup(of).is_none() && !self.is_field(of))?;
+        let (known, ty) = self.outline.types.get_key_value(of)?;
+        let certain = ty.kind == "enum" && !ty.is_partial && !self.outline.uncertain.contains(known);
+        let field = ty.fields.iter().find(|f| *f.name == *self.text(name)).filter(|_| certain)?;
+        field.value.as_ref()?.parse().ok()
     }
 
     /// What a pure function of this name gives for these.

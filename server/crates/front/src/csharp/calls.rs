@@ -9,6 +9,7 @@ use super::member::{Lower, Value};
 use super::outline::Method;
 use super::read::{children, walk};
 use super::types::Ty;
+use crate::limits::csharp::MAX_AGAIN;
 
 /// Functions of one floating argument, as `Math` and `MathF` have them.
 const ONE: [&str; 20] = [
@@ -90,6 +91,9 @@ impl<'a> Lower<'a> {
         values: &[Node<'a>],
         node: Node<'a>,
     ) -> Option<Value> {
+        if let ("Sign", 1) | ("Clamp", 3) = (name, values.len()) {
+            return Some(self.chosen(name, values, node));
+        }
         let known = match values.len() {
             1 => ONE.contains(&name) || ONE_MORE.contains(&name),
             2 => TWO.contains(&name),
@@ -101,12 +105,7 @@ impl<'a> Lower<'a> {
         let mut args: Vec<Value> = values.iter().map(|v| self.expr(*v)).collect();
         if !args.iter().all(|a| a.ty.is_number()) {
             let parts: Vec<TermId> = args.iter().map(|a| a.t).collect();
-            let mut v = self.unknown("numbers of these types are not followed", node);
-            let mut term = self.b.get(v.t).clone();
-            term.args = term.args.iter().copied().chain(parts).collect();
-            self.b.set(v.t, term);
-            v.lengths.clear();
-            return Some(v);
+            return Some(self.unknown_with("numbers of these types are not followed", parts, node));
         }
         let whole = args.iter().all(|a| a.ty.as_int().is_some());
         let single = args.iter().all(|a| !matches!(a.ty, Ty::Float(FloatKind::F64)));
@@ -140,21 +139,105 @@ impl<'a> Lower<'a> {
         Some(self.computed(&name, args, ty, node))
     }
 
-    /// `a < b ? a : b` of whole numbers.
-    fn extreme(&mut self, name: &str, args: Vec<Value>, nodes: &[Node<'a>], ty: Ty, node: Node<'a>) -> Value {
-        let plain = nodes.iter().all(|n| {
-            let mut plain = true;
-            walk(*n, |x| {
-                plain &= !matches!(
-                    x.kind(),
-                    "invocation_expression" | "assignment_expression" | "postfix_unary_expression"
-                ) && !(x.kind() == "prefix_unary_expression"
-                    && (self.text(x).starts_with("++") || self.text(x).starts_with("--")));
-                plain
-            });
+    /// `Math.Sign` of whole numbers and `Math.Clamp` between constants, as the comparisons that they are. Of others they throw.
+    fn chosen(&mut self, name: &str, nodes: &[Node<'a>], node: Node<'a>) -> Value {
+        let args: Vec<Value> = nodes.iter().map(|v| self.expr(*v)).collect();
+        let parts: Vec<TermId> = args.iter().map(|a| a.t).collect();
+        let ends: Vec<Option<f64>> = args.iter().skip(1).map(|a| self.constant_value(a)).collect();
+        let (why, ty) = match name {
+            "Sign" => (
+                "`Math.Sign` of a floating number throws for NaN, which is not followed",
+                Some(args[0].ty.clone()),
+            ),
+            _ => {
+                let first = self.common(&args[0], &args[1]);
+                let ty = first.and_then(|ty| self.common(&Value { ty, ..args[0].clone() }, &args[2]));
+                ("`Math.Clamp` throws where its ends are the wrong way round, which is not followed: give it constants", ty)
+            }
+        };
+        let in_order = matches!(ends.as_slice(), [Some(a), Some(b)] if a <= b)
+            && args[0].ty == *ty.as_ref().unwrap_or(&Ty::Null);
+        let has_sign = args[0].ty.as_int().is_some_and(|k| !matches!(k, IntKind::UInt | IntKind::ULongLong));
+        let fits = if name == "Sign" { has_sign } else { in_order };
+        let Some(ty) = ty.filter(|_| fits && nodes.iter().all(|n| self.is_plain_value(*n))) else {
+            return self.unknown_with(why, parts, node);
+        };
+        let again = |me: &mut Self, k: usize| {
+            let v = me.expr(nodes[k]);
+            me.convert(v, &ty)
+        };
+        let (of, low, high) = match name {
+            "Sign" => {
+                let number = |me: &mut Self, v| me.number(v, Ty::INT, node);
+                (Ty::INT, number(self, -1), number(self, 1))
+            }
+            _ => (ty.clone(), again(self, 1), again(self, 2)),
+        };
+        let zero = |me: &mut Self| {
+            let zero = me.number(0, Ty::INT, node);
+            me.convert(zero, &ty)
+        };
+        let (least, most) = match name {
+            "Sign" => (zero(self), zero(self)),
+            _ => (again(self, 1), again(self, 2)),
+        };
+        let value = self.convert(args[0].clone(), &ty);
+        let is_below = self.plain(BinOp::Lt, value.t, least.t, &Ty::BOOL, node);
+        let second = again(self, 0);
+        let is_above = self.plain(BinOp::Gt, second.t, most.t, &Ty::BOOL, node);
+        let between = if name == "Sign" { self.number(0, Ty::INT, node) } else { again(self, 0) };
+        let repr = self.repr(&of);
+        let above = self.term(Op::Select, [is_above, high.t, between.t], repr, node);
+        let t = self.term(Op::Select, [is_below, low.t, above], repr, node);
+        self.value(t, of)
+    }
+
+    /// The value of a constant, whole or not.
+    fn constant_value(&self, v: &Value) -> Option<f64> {
+        let term = self.b.get(v.t);
+        match (&term.op, term.args.first()) {
+            (Op::Float(f), _) => Some(f.get()),
+            (Op::Unary(term::UnOp::Neg), Some(&of)) => match self.b.get(of).op {
+                Op::Float(f) => Some(-f.get()),
+                _ => None,
+            },
+            _ => self.constant(v.t).map(|c| c as f64),
+        }
+    }
+
+    /// What is not followed, with what it reads.
+    fn unknown_with(&mut self, why: &str, parts: Vec<TermId>, node: Node<'a>) -> Value {
+        let mut v = self.unknown(why, node);
+        let mut term = self.b.get(v.t).clone();
+        term.args = term.args.iter().copied().chain(parts).collect();
+        self.b.set(v.t, term);
+        v.lengths.clear();
+        v
+    }
+
+    /// Whether an expression may be evaluated twice: it sets nothing, and calls the library's `Math` alone, a few times.
+    fn is_plain_value(&self, node: Node<'a>) -> bool {
+        let (mut plain, mut calls) = (true, 0);
+        walk(node, |x| {
+            let is_step = self.text(x).starts_with("++") || self.text(x).starts_with("--");
+            plain &= match x.kind() {
+                "invocation_expression" => {
+                    let function = x.child_by_field_name("function");
+                    let base = function.and_then(|f| f.child_by_field_name("expression"));
+                    calls += 1;
+                    calls <= MAX_AGAIN && base.is_some_and(|b| self.is_library(self.text(b)).is_some())
+                }
+                "prefix_unary_expression" => !is_step,
+                kind => !matches!(kind, "assignment_expression" | "postfix_unary_expression"),
+            };
             plain
         });
-        if !plain {
+        plain
+    }
+
+    /// `a < b ? a : b` of whole numbers.
+    fn extreme(&mut self, name: &str, args: Vec<Value>, nodes: &[Node<'a>], ty: Ty, node: Node<'a>) -> Value {
+        if !nodes.iter().all(|n| self.is_plain_value(*n)) {
             return self.computed(&format!("Math.{name}"), args, ty, node);
         }
         let again: Vec<Value> = nodes

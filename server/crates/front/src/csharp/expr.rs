@@ -190,6 +190,11 @@ impl<'a> Lower<'a> {
             return self.unknown("a part of this expression is missing", node);
         };
         let to = self.type_of(ty);
+        if let (Some(v), Ty::Int(k)) = (self.enumerated(inner), &to) {
+            if k.wrap(v) == v && *k != IntKind::Bool {
+                return self.number(v, to, node);
+            }
+        }
         let v = self.expr(inner);
         if v.ty == to {
             return v;
@@ -219,7 +224,7 @@ fn why_not(kind: &str) -> &'static str {
             "what the constructor of a new object does is not followed"
         }
         "array_creation_expression" | "implicit_array_creation_expression" => {
-            "an array that is made here is not followed"
+            "each iteration makes an array here, which is the host's work: what fills them can be a loop of its own"
         }
         "stackalloc_expression" | "implicit_stackalloc_expression" => {
             "memory that is made here is not followed"

@@ -143,6 +143,7 @@ impl<'a> Lower<'a> {
         let cell = self.term(Op::Index, [base, index], cell, over);
         let value = Value { t: cell, ty: element, lengths: Vec::new() };
         let mut items = Vec::new();
+        self.each.insert(var.symbol);
         self.declare_variable(&var, value, name, &mut items);
         self.declare(word, Entity::Var(var));
         items.push(self.block(body));
@@ -155,8 +156,14 @@ impl<'a> Lower<'a> {
 
     /// The array that a loop goes over, which is looked at once.
     fn held(&mut self, v: Value, over: Node<'a>, out: &mut Vec<TermId>) -> Var {
-        let fixed = !self.assigned.contains(self.text(over));
-        if let (Op::Sym(symbol), false, true) = (self.b.get(v.t).op.clone(), v.lengths.is_empty(), fixed) {
+        let is_set = self.assigned.contains(self.text(over));
+        let fixed = |s| !is_set || self.each.contains(&s);
+        if let Some(symbol) = (match self.b.get(v.t).op {
+            Op::Sym(s) => Some(s),
+            _ => None,
+        })
+        .filter(|&s| !v.lengths.is_empty() && fixed(s))
+        {
             return Var { symbol, ty: v.ty, lengths: v.lengths, by_ref: false };
         }
         let span = self.span(over);
@@ -177,7 +184,11 @@ impl<'a> Lower<'a> {
     ) {
         out.push(over.t);
         let right = node.child_by_field_name("right").unwrap_or(node);
-        let reason = format!("what `foreach` over `{}` calls is not followed", self.text(right));
+        let over_name = self.text(right);
+        let reason = match self.is_list(&over.ty) {
+            true => format!("`{over_name}` is a list, which the loop may change: go over an array of it (`{over_name}.ToArray()`)"),
+            false => format!("what `foreach` over `{over_name}` calls is not followed"),
+        };
         let condition = self.gap(&reason, right);
         self.scopes.push(Default::default());
         let mut items = Vec::new();
@@ -193,6 +204,13 @@ impl<'a> Lower<'a> {
         self.scopes.pop();
         let block = self.statement(Op::List, items, body);
         out.push(self.statement(Op::While, [condition, block], node));
+    }
+
+    /// Whether a type is the library's `List<T>`.
+    pub(super) fn is_list(&self, ty: &Ty) -> bool {
+        let Ty::Unknown(text) = ty else { return false };
+        let name = text.rsplit_once("Generic.").map_or(&**text, |t| t.1);
+        name.starts_with("List<") && !self.outline.types.contains_key("List")
     }
 
     /// The mark that stands before a loop.

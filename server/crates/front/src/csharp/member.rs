@@ -77,6 +77,8 @@ pub(super) struct Lower<'a> {
     pub outside: FxHashMap<Arc<str>, SymbolId>,
     /// Names that the member sets.
     pub assigned: FxHashSet<&'a str>,
+    /// Variables of `foreach`, which the text cannot set.
+    pub each: FxHashSet<SymbolId>,
     /// Names of what the member declares: parameters, variables, functions.
     pub own_names: FxHashSet<&'a str>,
     pub returns: Ty,
@@ -152,6 +154,7 @@ fn once<'a>(
         params: Vec::new(),
         outside: FxHashMap::default(),
         assigned: assigned(member, text),
+        each: FxHashSet::default(),
         own_names: declared(member, text),
         returns: Ty::Void,
         depth: 0,

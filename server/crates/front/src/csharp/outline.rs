@@ -283,6 +283,28 @@ fn read_member(ty: &mut Type, member: Node<'_>, text: &str) {
     let has = |m: &str| has_modifier(member, text, m);
     let name = || word(member.child_by_field_name("name"), text);
     match member.kind() {
+        "enum_member_declaration" => {
+            // counted on from the one before, where that is a number
+            let given = member.child_by_field_name("value").map(|v| node_text(v, text));
+            let before = |f: &Field| f.value.as_ref().and_then(|v| v.parse::<i64>().ok());
+            let value = match (given, ty.fields.last()) {
+                (Some(given), _) => given.parse::<i64>().ok(),
+                (None, None) => Some(0),
+                (None, Some(last)) => before(last).and_then(|v| v.checked_add(1)),
+            };
+            ty.fields.push(Field {
+                name: name(),
+                ty: "int".into(),
+                is_static: true,
+                is_const: true,
+                is_readonly: false,
+                is_volatile: false,
+                is_shown: true,
+                is_property: false,
+                value: value.map(|v| v.to_string().into()),
+                constant: None,
+            });
+        }
         "field_declaration" => {
             let Some(declaration) = child(member, "variable_declaration") else { return };
             let of: Arc<str> = word(declaration.child_by_field_name("type"), text);

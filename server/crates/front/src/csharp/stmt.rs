@@ -255,6 +255,9 @@ impl<'a> Lower<'a> {
         let operator = node.child_by_field_name("operator").map_or("", |o| self.text(o));
         if let Some((left, right)) = assignment.filter(|_| operator == "=") {
             if left.kind() == "tuple_expression" && right.kind() == "tuple_expression" {
+                if self.declared_together(left, right, out) {
+                    return;
+                }
                 return self.together(node, left, right, out);
             }
             if let Some(var) = self.array_variable(left) {
@@ -352,12 +355,55 @@ impl<'a> Lower<'a> {
         let given = (ty.kind() != "implicit_type").then(|| self.type_of(ty));
         for one in children(declaration).into_iter().filter(|c| c.kind() == "variable_declarator") {
             let Some(name) = one.child_by_field_name("name") else {
-                out.push(self.gap("this deconstruction is not followed", one));
+                if !self.deconstructed(one, out) {
+                    out.push(self.gap("this deconstruction is not followed", one));
+                }
                 continue;
             };
             let init = children(one).into_iter().find(|c| *c != name);
             self.variable(one, name, given.clone(), init, is_const, out);
         }
+    }
+
+    /// `var (x, y) = (a[i], b[i])`: each variable with its value, which cannot name the others.
+    fn deconstructed(&mut self, one: Node<'a>, out: &mut Vec<TermId>) -> bool {
+        let (Some(names), Some(values)) = (child(one, "tuple_pattern"), child(one, "tuple_expression"))
+        else {
+            return false;
+        };
+        let names = children(names);
+        let values: Vec<Node<'a>> =
+            children(values).into_iter().filter_map(|a| children(a).last().copied()).collect();
+        let plain = |n: &Node<'a>| n.kind() == "identifier" && self.text(*n) != "_";
+        if names.len() != values.len() || !names.iter().all(plain) {
+            return false;
+        }
+        for (name, value) in names.into_iter().zip(values) {
+            self.variable(one, name, None, Some(value), false, out);
+        }
+        true
+    }
+
+    /// `(int x, int y) = (a[i], b[i])`, likewise.
+    fn declared_together(&mut self, left: Node<'a>, right: Node<'a>, out: &mut Vec<TermId>) -> bool {
+        let inner = |n: Node<'a>| -> Vec<Node<'a>> {
+            children(n).into_iter().filter_map(|a| children(a).last().copied()).collect()
+        };
+        let (places, values) = (inner(left), inner(right));
+        let is_declared = |n: &Node<'a>| n.kind() == "declaration_expression";
+        if places.len() != values.len() || !places.iter().all(is_declared) {
+            return false;
+        }
+        for (place, value) in places.into_iter().zip(values) {
+            let (ty, name) = (place.child_by_field_name("type"), place.child_by_field_name("name"));
+            let (Some(ty), Some(name)) = (ty, name.filter(|n| n.kind() == "identifier")) else {
+                out.push(self.gap("this deconstruction is not followed", place));
+                continue;
+            };
+            let given = (ty.kind() != "implicit_type").then(|| self.type_of(ty));
+            self.variable(place, name, given, Some(value), false, out);
+        }
+        true
     }
 
     fn variable(

@@ -43,7 +43,7 @@ fn ends(view: &FunctionView, p: Param, changed: &FxHashSet<SymbolId>) -> Result<
         }
         Param::Term(t) if body.walk(t).any(is_changed) => Err(()),
         Param::Term(_) => Ok(None),
-        Param::Distance { .. } | Param::Row(_) | Param::End { .. } => Err(()),
+        Param::Distance { .. } | Param::Row(_) | Param::Longest(_) | Param::End { .. } => Err(()),
     }
 }
 

@@ -69,9 +69,7 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
             ("size", format!("{array},{length}"), sentence)
         }
         ConditionKind::DistinctRows(rows) => {
-            let name = view.object(rows);
-            let sentence = format!("no two of the pointers `{name}` show the same memory");
-            ("distinct-rows", name, sentence)
+            distinct_rows(view.object(rows), view.body().semantics.checked_bounds)
         }
         ConditionKind::Pure(function) => {
             let name = view.symbol(*function).to_owned();
@@ -123,6 +121,15 @@ pub(crate) fn condition(view: &FunctionView, kind: &ConditionKind) -> Condition 
         _ => format!("{kind}({argument})"),
     };
     Condition { kind, text, sentence }
+}
+
+/// That rows lie apart; where arrays know their lengths, rows are arrays.
+fn distinct_rows(name: String, are_arrays: bool) -> (&'static str, String, String) {
+    let sentence = match are_arrays {
+        true => format!("no two rows of `{}` are one array", name.trim_end_matches("[]")),
+        false => format!("no two of the pointers `{name}` show the same memory"),
+    };
+    ("distinct-rows", name, sentence)
 }
 
 /// What a number must be that keeps its value in another type: `n` is not negative.

@@ -240,7 +240,7 @@ fn example(view: &FunctionView, w: &Witness) -> String {
         Param::Symbol(symbol) => view.symbol(*symbol).to_owned(),
         Param::Term(term) => view.text(*term),
         Param::Distance { from, to } => format!("{} - {}", view.text(*to), view.text(*from)),
-        Param::Row(_) | Param::End { .. } => "a subscript".to_owned(),
+        Param::Row(_) | Param::Longest(_) | Param::End { .. } => "a subscript".to_owned(),
     };
     let value = |(p, v): &(Param, i128)| match p.is_truth(view.body()) {
         true if *v != 0 => name(p),

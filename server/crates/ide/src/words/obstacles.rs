@@ -43,6 +43,9 @@ pub(crate) fn obstacle_label(view: &FunctionView, o: &Obstacle) -> String {
         },
         ObstacleKind::IndirectSubscript(term) => view.text(*term),
         ObstacleKind::UnknownPointer(s) => format!("pointer {}", view.symbol(*s)),
+        ObstacleKind::PointerElements(s) if view.body().semantics.checked_bounds => {
+            format!("arrays in {}", view.symbol(*s))
+        }
         ObstacleKind::PointerElements(s) => format!("pointers in {}", view.symbol(*s)),
         ObstacleKind::CarriedScalar(s)
         | ObstacleKind::LiveOut(s)
@@ -305,6 +308,14 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                 "This form is not offloaded.",
             )
         }
+        ObstacleKind::PointerElements(symbol) if view.body().semantics.checked_bounds => words(
+            "pointer-elements",
+            format!(
+                "`{}` holds arrays, and on line {line} more is used of one than its numbers",
+                view.symbol(*symbol).trim_end_matches("[]")
+            ),
+            "A kernel takes arrays of arrays of two dimensions, and puts no array in another's place: use `a[i, j, k]` or a flat array.",
+        ),
         ObstacleKind::PointerElements(symbol) => {
             let name = view.symbol(*symbol);
             words(

@@ -180,7 +180,11 @@ fn sizes_to_promise(view: &FunctionView, reason: &Reason, array: SymbolId) -> St
 fn host_form(view: &FunctionView, form: &HostForm, text: &str, line: u32) -> String {
     match form {
         HostForm::Span(s) => {
-            format!("`{}` (line {line}) is a `Span`, and only arrays are handed to the GPU so far", view.symbol(*s))
+            format!(
+                "`{}` (line {line}) is a `Span`, which is handed to the GPU where it and all that the loop uses beside it are spans and arrays \
+                 of one dimension of numbers (no `char`), for one kernel",
+                view.symbol(*s)
+            )
         }
         HostForm::Element(s) => format!(
             "`{}` (line {line}) is of a type that is not handed to the GPU so far: only numbers are, and arrays of numbers or of \
@@ -188,8 +192,9 @@ fn host_form(view: &FunctionView, form: &HostForm, text: &str, line: u32) -> Str
             view.symbol(*s)
         ),
         HostForm::Reference => format!(
-            "{text} on line {line} uses an array that is reached through another array, an object or a reference, and only arrays \
-             in variables and fields are handed to the GPU so far"
+            "{text} on line {line} uses an array that is reached through an object or a reference, or arrays of arrays in a loop \
+             around several kernels, and only arrays in variables and fields are handed to the GPU so far, of arrays of arrays those \
+             of two dimensions to one kernel"
         ),
         HostForm::Checked => {
             format!("{text} on line {line} is `checked`, and where it overflows in a kernel is not noticed so far")

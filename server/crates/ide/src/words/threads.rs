@@ -199,7 +199,7 @@ pub(crate) fn value(view: &FunctionView, e: &Expr) -> String {
     match e {
         Expr::Int(n) => n.to_string(),
         Expr::Param(Param::Symbol(s)) => view.symbol(*s).to_owned(),
-        Expr::Param(Param::Row(_) | Param::End { .. }) => "a subscript".to_owned(),
+        Expr::Param(Param::Row(_) | Param::Longest(_) | Param::End { .. }) => "a subscript".to_owned(),
         Expr::Param(Param::Distance { from, to }) => {
             format!("({} - {})", view.text(*to), view.text(*from))
         }

@@ -211,13 +211,13 @@ impl Cx<'_, '_, '_> {
         }
     }
 
-    /// The larger or smaller of two.
+    /// The larger or smaller of two; of zeros with two signs the second, as in the first .NETs and in mono.
     fn chosen(&mut self, larger: bool, lt: Bin, a: V, b: V, ty: TypeId) -> V {
         let d = self.temp();
-        self.emit(Ins::Mov { d, a: a.reg });
-        let take = if larger { self.bin(lt, a.reg, b.reg) } else { self.bin(lt, b.reg, a.reg) };
-        let past = self.emit(Ins::JumpZ { a: take, to: super::emit::OPEN });
         self.emit(Ins::Mov { d, a: b.reg });
+        let take = if larger { self.bin(lt, b.reg, a.reg) } else { self.bin(lt, a.reg, b.reg) };
+        let past = self.emit(Ins::JumpZ { a: take, to: super::emit::OPEN });
+        self.emit(Ins::Mov { d, a: a.reg });
         let here = self.here();
         self.patch(past, here);
         V { reg: d, ty }

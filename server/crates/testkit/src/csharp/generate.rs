@@ -126,6 +126,10 @@ impl Maker {
 
     /// What a loop runs up to.
     fn bound(&mut self) -> String {
+        let rows = self.array(|p| p.shape == Shape::Rows);
+        if let Some(p) = rows.filter(|_| !self.indices.is_empty() && self.rng.chance(40)) {
+            return format!("{}[{}].Length", p.name, self.index());
+        }
         match self.rng.below(12) {
             0..=2 => "n".into(),
             3 => "m".into(),
@@ -312,7 +316,15 @@ impl Maker {
     /// `a[i] = e;`, `a[i] += e;`, `a[i]++;`
     fn store(&mut self) {
         let Some(p) = self.array(|p| p.shape != Shape::Number) else { return };
-        let place = self.place(&p);
+        let place = match p.shape == Shape::Rows && self.rng.chance(40) {
+            // a row in a variable
+            true => {
+                let (row, i) = (self.fresh("q"), self.subscript(&p.name));
+                self.line(&format!("{}[] {row} = {}[{i}];", p.of.name(), p.name));
+                format!("{row}[{}]", self.subscript(&p.name))
+            }
+            false => self.place(&p),
+        };
         let narrow = p.of != Of::Int;
         if self.rng.chance(12) {
             let op = if self.rng.chance(60) { "++" } else { "--" };
@@ -463,7 +475,16 @@ impl Maker {
                 self.int(d),
                 self.int(d)
             ),
-            15 => format!("Math.Abs({})", self.int(d)),
+            15 => match self.rng.below(4) {
+                0 => format!("Math.Sign({})", self.leaf()),
+                1 => format!(
+                    "Math.Clamp((int)({}), {}, {})",
+                    self.leaf(),
+                    self.rng.pick(&["0", "-7", "3"]),
+                    3 + self.rng.below(200)
+                ),
+                _ => format!("Math.Abs({})", self.int(d)),
+            },
             16 => format!("unchecked({} * {})", self.int(d), self.constant()),
             17 if self.rng.chance(20) => {
                 let (x, y) = (self.int(d), self.int(d));
@@ -509,7 +530,12 @@ impl Maker {
             }
             4 => format!("Math.Sqrt(Math.Abs({}))", self.real(d)),
             5 => format!("({} ? {} : 0.25)", self.condition(), self.real(d)),
-            6 => format!("{} * 0.5", self.real(d)),
+            6 => match self.rng.below(5) {
+                0 => format!("Math.Max({}, {})", self.real(d), self.real(0)),
+                1 => format!("Math.Min({}, {})", self.real(d), self.real(0)),
+                2 => format!("Math.Floor({})", self.real(d)),
+                _ => format!("{} * 0.5", self.real(d)),
+            },
             7 if self.helpers => format!("K({}, {})", self.real(d), self.int(0)),
             _ => self.real(0),
         }

@@ -502,7 +502,9 @@ impl<'a> Case<'a> {
                 },
                 Param::Term(t) => terms.push((*t, *v)),
                 Param::Distance { .. } => return not(stats, "a distance of pointers"),
-                Param::Row(_) | Param::End { .. } => return not(stats, "a row's subscript"),
+                Param::Row(_) | Param::Longest(_) | Param::End { .. } => {
+                    return not(stats, "a row's subscript")
+                }
             }
         }
         self.given_sizes(&w.entry, &mut sizes);
@@ -592,7 +594,7 @@ impl<'a> Case<'a> {
                 Param::Symbol(s) => format!("{}={v}", self.symbol(*s)),
                 Param::Term(t) => format!("{}={v}", self.source(*t)),
                 Param::Distance { from, to } => format!("{} - {}={v}", self.source(*to), self.source(*from)),
-                Param::Row(_) | Param::End { .. } => format!("a subscript={v}"),
+                Param::Row(_) | Param::Longest(_) | Param::End { .. } => format!("a subscript={v}"),
             });
         }
         out.push(format!("cell {:?}", w.cell));

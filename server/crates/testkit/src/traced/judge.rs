@@ -347,7 +347,7 @@ fn witness(built: &Built<'_>, l: &Loop, d: usize) -> String {
             Param::Symbol(s) => format!("{}={v}", body.symbols[*s].name),
             Param::Term(t) => format!("{}={v}", source(built, l, body.span(*t))),
             Param::Distance { .. } => format!("a distance={v}"),
-            Param::Row(_) | Param::End { .. } => format!("a subscript={v}"),
+            Param::Row(_) | Param::Longest(_) | Param::End { .. } => format!("a subscript={v}"),
         })
         .collect();
     format!(

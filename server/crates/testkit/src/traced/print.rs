@@ -80,7 +80,7 @@ impl Source<'_> {
                 self.body.types.as_int(self.body.ty(*t))?;
                 format!("((__int128)({}))", self.expression(*t)?)
             }
-            Param::Distance { .. } | Param::Row(_) | Param::End { .. } => return None,
+            Param::Distance { .. } | Param::Row(_) | Param::Longest(_) | Param::End { .. } => return None,
         })
     }
 

@@ -166,7 +166,7 @@ impl Expanded {
             Param::Symbol(s) => self.is_own_symbol(s),
             Param::Term(t) => self.is_own(t) && self.whole(t),
             Param::Distance { from, to } => [from, to].into_iter().all(|t| self.is_own(t) && self.whole(t)),
-            Param::Row(_) | Param::End { .. } => true,
+            Param::Row(_) | Param::Longest(_) | Param::End { .. } => true,
         }
     }
     /// Whether nothing under the term was replaced.

@@ -127,7 +127,7 @@ impl Steady<'_> {
         let fixed = |p: Param| match p {
             Param::Symbol(s) => self.is_kept(s),
             Param::Term(t) => self.is_number(t),
-            Param::Distance { .. } | Param::Row(_) | Param::End { .. } => false,
+            Param::Distance { .. } | Param::Row(_) | Param::Longest(_) | Param::End { .. } => false,
         };
         let trips = offload.max_trips.first().is_some_and(|e| {
             let mut all = true;

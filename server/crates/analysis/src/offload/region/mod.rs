@@ -254,7 +254,7 @@ impl<'a> Walk<'a> {
             Param::Term(t) => self.is_fixed(t),
             // found where the statements begin
             Param::End { .. } => true,
-            Param::Distance { .. } | Param::Row(_) => false,
+            Param::Distance { .. } | Param::Row(_) | Param::Longest(_) => false,
         }
     }
 

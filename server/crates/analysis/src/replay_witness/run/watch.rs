@@ -20,7 +20,7 @@ impl Run<'_, '_> {
                 Param::Symbol(s) => self.param_symbol(*s),
                 Param::Term(x) => self.without_effects(*x),
                 Param::Distance { from, to } => self.distance(*from, *to, *want, &mut links),
-                Param::Row(_) | Param::End { .. } => continue,
+                Param::Row(_) | Param::Longest(_) | Param::End { .. } => continue,
             };
             let v = match v {
                 Ok(v) => v,

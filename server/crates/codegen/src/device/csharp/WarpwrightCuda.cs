@@ -181,6 +181,65 @@ internal static class WarpwrightCuda
         Array.Copy(from, first, to, first, bytes / ElementSize(from));
     }
 
+    /// <summary>How many elements the longest row has; a row that is not there has none.</summary>
+    internal static long Longest(Array[] rows)
+    {
+        long longest = 0;
+        foreach (Array row in rows)
+            if (row != null && row.LongLength > longest)
+                longest = row.LongLength;
+        return longest;
+    }
+
+    /// <summary>How many elements each row has; -1: it is not there.</summary>
+    internal static int[] RowLengths(Array[] rows)
+    {
+        var lengths = new int[rows.Length];
+        for (int k = 0; k < rows.Length; k++)
+            lengths[k] = rows[k] == null ? -1 : rows[k].Length;
+        return lengths;
+    }
+
+    /// <summary>The rows one behind the other, each with so much room.</summary>
+    internal static Array Packed(Array[] rows, long room)
+    {
+        Type of = rows.GetType().GetElementType().GetElementType();
+        if (room * rows.LongLength > int.MaxValue)
+            throw new Error("the size of rows", 1);
+        Array packed = Array.CreateInstance(of, room * rows.LongLength);
+        for (long k = 0; k < rows.LongLength; k++)
+            if (rows[k] != null)
+                Array.Copy(rows[k], 0, packed, k * room, rows[k].LongLength);
+        return packed;
+    }
+
+    /// <summary>Puts rows back that were put one behind the other.</summary>
+    internal static void PutRows(Array[] rows, Array packed, long room)
+    {
+        for (long k = 0; k < rows.LongLength; k++)
+            if (rows[k] != null)
+                Array.Copy(packed, k * room, rows[k], 0, rows[k].LongLength);
+    }
+
+    /// <summary>Whether no array of numbers that is written, itself or as a row, is among them a second time.</summary>
+    internal static bool AreApart(Array[] written, Array[] others)
+    {
+        var seen = new Dictionary<object, bool>();
+        foreach (Array array in written)
+            foreach (Array one in array as Array[] ?? new[] { array })
+            {
+                if (one != null && seen.ContainsKey(one))
+                    return false;
+                if (one != null)
+                    seen.Add(one, true);
+            }
+        foreach (Array array in others)
+            foreach (Array one in array as Array[] ?? new[] { array })
+                if (one != null && seen.ContainsKey(one))
+                    return false;
+        return true;
+    }
+
     private static int ElementSize(Array array)
     {
         Type of = array.GetType().GetElementType();

@@ -93,12 +93,17 @@ impl Host<'_> {
                 Param::Symbol(s) => symbol_text(&self.c, s),
                 Param::Term(t) => parameter_text(&self.c, t),
                 Param::Distance { from, to } => distance_text(&self.c, from, to),
-                Param::Row(_) | Param::End { .. } => return None,
+                Param::Row(_) | Param::Longest(_) | Param::End { .. } => return None,
             };
             asks_late.set(asks_late.get() || plan.values.iter().any(|v| v.param == *p && !v.early));
             Some(Named { term: Term::Name(text), kind: kind_of(plan, p)? })
         };
-        let scope = Scope { helper: &plan.name, values: &values, helpers: None };
+        let scope = Scope {
+            helper: &plan.name,
+            values: &values,
+            helpers: None,
+            truths: plan.host() == crate::HostSide::Function,
+        };
         let is_early = |e: &analysis::Expr| {
             let mut used = Vec::new();
             crate::plan::expr_params(e, &mut used);

@@ -110,6 +110,7 @@ impl Host<'_> {
                 let name = |b: &BufferPlan| plan.body.symbols[b.symbol].name.clone();
                 vec![test(apart, &format!("{} and {} do not overlap", name(a), name(b)))]
             }
+            TestKind::RowsApart { .. } if plan.host() == HostSide::Method => vec![self.arrays_apart()],
             TestKind::RowsApart { variables, cells } => vec![self.rows_apart(variables, cells)],
             TestKind::Outside { symbol, buffer } => {
                 let b = &plan.buffers[*buffer];

@@ -7,10 +7,9 @@ use term::{BinOp, IntKind, SymbolId, TypeKind};
 use super::checks::test;
 use super::given::{Givens, Key};
 use super::left::left_by_blocks;
-use super::{of_type, Host, HostText};
-use crate::device::expr::{int_name, Dialect};
-use crate::device::host_term::Term;
-use crate::plan::{length_of, name_part, BufferPlan, TestKind};
+use super::{let_, of_type, Host, HostText, SIZE};
+use crate::device::host_term::{Term, LONG_LONG};
+use crate::plan::{length_of, name_part, BufferPlan, RowsPlan, TestKind};
 use crate::HostPages;
 
 /// `SmoothRowsOnGpu` of `Smooth_rows`.
@@ -34,7 +33,8 @@ impl Givens<'_> {
         }
         let (array, dimension) = length_of(plan.body, s).filter(|_| self.is_csharp())?;
         let rank = plan.body.said.lengths.iter().filter(|l| l.array == array).count();
-        let name = match plan.buffers.iter().find(|b| b.symbol == array) {
+        let is_shown = |b: &&BufferPlan| b.symbol == array || self.shown_by(b) == Some(array);
+        let name = match plan.buffers.iter().find(is_shown) {
             Some(b) => self.array(b),
             None => {
                 let name = self.c.name(array);
@@ -48,6 +48,11 @@ impl Givens<'_> {
         }))
     }
 
+    /// The array of arrays whose rows a buffer is.
+    fn shown_by(&self, b: &BufferPlan) -> Option<SymbolId> {
+        self.plan.body.as_symbol(b.rows.as_ref()?.table)
+    }
+
     /// An array as C# has it.
     pub(super) fn managed_array(&mut self, b: &BufferPlan) -> String {
         let k = self.plan.buffers.iter().position(|o| o.symbol == b.symbol).unwrap_or_default();
@@ -55,20 +60,29 @@ impl Givens<'_> {
             let name = self.caller.name(b.symbol);
             return self.add(Key::Array(k), &name_part(&name), ["ulong", "ulong"], name, false);
         }
-        let (name, ty) = (self.c.name(b.symbol), self.managed_type(b));
+        let name = self.c.name(self.shown_by(b).unwrap_or(b.symbol));
+        let ty = self.managed_type(b);
         self.add(Key::Array(k), &name_part(&name), [&ty, &ty], name, false)
     }
 
     /// `float[,]`
     pub(super) fn managed_type(&self, b: &BufferPlan) -> String {
+        if let Some(span) = self.span_type(b) {
+            return span;
+        }
         let types = &self.plan.body.types;
         let element = match types.kind(b.element) {
             // of `char` or of `ushort`; of a structure that may be seen where it is declared alone
-            TypeKind::Int(IntKind::UShort) | TypeKind::Record(_) => return "Array".to_owned(),
-            TypeKind::Int(k) => int_name(*k, Dialect::CSharp).to_owned(),
-            _ => self.c.type_name(b.element),
+            TypeKind::Int(IntKind::UShort) | TypeKind::Record(_) => {
+                let rows = if b.rows.is_some() { "[]" } else { "" };
+                return format!("Array{rows}");
+            }
+            _ => self.element_name(b),
         };
-        format!("{element}[{}]", ",".repeat(b.rank.saturating_sub(1)))
+        match b.rows {
+            Some(_) => format!("{element}[][]"),
+            None => format!("{element}[{}]", ",".repeat(b.rank.saturating_sub(1))),
+        }
     }
 }
 
@@ -112,7 +126,8 @@ impl Host<'_> {
                 continue;
             }
             let Some(l) = self.plan.body.said.lengths.iter().find(|l| l.array == s) else { continue };
-            let array = match self.plan.buffers.iter().find(|b| b.symbol == s) {
+            let is_shown = |b: &&BufferPlan| b.symbol == s || self.given.shown_by(b) == Some(s);
+            let array = match self.plan.buffers.iter().find(is_shown) {
                 Some(b) => Some(Term::Name(self.given.array(b))),
                 // one of which only the length is asked
                 None => self.given.length(l.length).and_then(|length| match length {
@@ -123,15 +138,55 @@ impl Host<'_> {
             let null = || Term::name("null");
             out.extend(array.map(|array| test(Term::binary(BinOp::Ne, array, null()), "")));
         }
+        for b in &self.plan.buffers {
+            let Some(lengths) = b.rows.as_ref().and_then(|r| r.lengths.as_ref()) else { continue };
+            let rows = Term::Name(self.given.array(b));
+            let asked = |what: &str| Term::call(&format!("WarpwrightCuda.{what}"), vec![rows.clone()]);
+            out.push(let_(&lengths.longest_name, LONG_LONG, asked("Longest")));
+            let all = [Term::name(&lengths.lengths_name), Term::name("int[]"), asked("RowLengths")];
+            out.push(Term::head("_Let", all.to_vec()));
+        }
         out
     }
 
     /// That two variables are not one array.
     pub(super) fn two_arrays(&mut self, a: &BufferPlan, b: &BufferPlan) -> Term {
-        let [left, right] = [a, b].map(|b| Term::Name(self.given.array(b)));
         let name = |b: &BufferPlan| self.plan.body.symbols[b.symbol].name.clone();
         let why = format!("{} and {} are two arrays", name(a), name(b));
+        if let Some(apart) = self.spans_apart(a, b, &why) {
+            return apart;
+        }
+        let [left, right] = [a, b].map(|b| Term::Name(self.given.array(b)));
         test(Term::call("ReferenceEquals", vec![left, right]).not(), &why)
+    }
+
+    /// That what is written is no array that is used by another name, too: rows are arrays of their own.
+    pub(super) fn arrays_apart(&mut self) -> Term {
+        let (plan, mut names) = (self.plan, Vec::new());
+        let mut listed = |written: bool| {
+            let of = plan.buffers.iter().filter(|b| b.written == written);
+            let all: Vec<String> = of.map(|b| self.given.array(b)).collect();
+            names.push(format!("new Array[] {{ {} }}", all.join(", ")));
+        };
+        listed(true);
+        listed(false);
+        let apart = names.iter().map(|n| Term::name(n)).collect();
+        test(Term::call("WarpwrightCuda.AreApart", apart), "what is written is not used by another name, too")
+    }
+
+    /// Rows on the device, and their lengths: `_Rows(array,packed,device,longest,bytes,way)`.
+    fn managed_rows(&mut self, b: &BufferPlan, rows: &RowsPlan, out: &mut Vec<Term>) {
+        let Some(lengths) = &rows.lengths else { return };
+        let name = |n: &String| Term::name(n);
+        let array = Term::Name(self.given.array(b));
+        let way = Term::name(if b.written { "inout" } else { "in" });
+        let count = Term::cast(SIZE, Term::Name(format!("{}.Length", lengths.lengths_name)));
+        let bytes = Term::binary(BinOp::Mul, count, Term::head("SizeOfType", vec![Term::name("int")]));
+        let here = Term::head("_Slice", vec![name(&lengths.lengths_name), Term::Int(0)]);
+        let of_lengths = [here, name(&lengths.device_name), Term::name("int[]"), bytes, Term::name("in")];
+        out.push(Term::head("_Array", of_lengths.to_vec()));
+        let parts = [&rows.packed_name, &b.device_name, &lengths.longest_name, &b.bytes_name].map(name);
+        out.push(Term::head("_Rows", [array].into_iter().chain(parts).chain([way]).collect()));
     }
 
     /// What lies on the device: `_Slice(array,first)` says where what is copied begins.
@@ -153,7 +208,15 @@ impl Host<'_> {
                 (false, true) => "out",
                 (false, false) => "none",
             };
+            if let Some(rows) = &b.rows {
+                self.managed_rows(b, rows, &mut out);
+                continue;
+            }
             let first = b.constant_first().map_or_else(|| Term::name(&b.first_name), Term::Int);
+            if let Some(span) = self.managed_span(b, first.clone(), Term::name(way)) {
+                out.push(span);
+                continue;
+            }
             let here = Term::head("_Slice", vec![Term::Name(self.given.array(b)), first]);
             let (there, bytes) = (Term::name(&b.device_name), Term::name(&b.bytes_name));
             let (ty, way) = (Term::Name(self.given.managed_type(b)), Term::name(way));

@@ -251,6 +251,7 @@ impl<'p> Givens<'p> {
                 Term::Name(self.int(v.kind, &wish, text, !v.early))
             }
             Param::Row(_) => return None,
+            Param::Longest(s) => Term::name(&self.plan.lengths_of_rows(s)?.longest_name),
             Param::End { last, .. } => self.end(*p, last)?,
             Param::Distance { from, to } => {
                 let text = distance_text(&self.c, from, to);
@@ -461,6 +462,9 @@ impl<'p> Givens<'p> {
     pub(crate) fn array(&mut self, b: &BufferPlan) -> String {
         let k = self.plan.buffers.iter().position(|o| o.symbol == b.symbol).unwrap_or_default();
         let symbol = &self.body().symbols[b.symbol];
+        if self.is_csharp() {
+            return self.managed_array(b);
+        }
         if let Some(rows) = b.rows.as_ref().filter(|_| self.steps.is_none()) {
             let element = match has_type(self.plan, b) {
                 true => self.cpp.type_name(b.element),
@@ -472,9 +476,6 @@ impl<'p> Givens<'p> {
             let ty = super::rows::table_type(rows, &element, b.written);
             let wish = wish_of(symbol.name.trim_end_matches("[]"), "rows");
             return self.add(Key::Array(k), &wish, ["const void*", &ty], value, late);
-        }
-        if self.is_csharp() {
-            return self.managed_array(b);
         }
         let fixed = if b.written { "" } else { "const " };
         let in_c = format!("{fixed}{}*", element_name(&self.c, b));

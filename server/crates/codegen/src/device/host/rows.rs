@@ -120,7 +120,7 @@ impl Host<'_> {
             };
             Some(Named { term, kind: IntKind::LongLong })
         };
-        Scope { helper: self.helper, values: &values, helpers: Some(&*self.helpers) }.expr(e)
+        Scope { helper: self.helper, values: &values, helpers: Some(&*self.helpers), truths: true }.expr(e)
     }
 
     /// Goes through the rows of a part: `pointers` is said of the pointers that are followed at one place, `elements` of what is
