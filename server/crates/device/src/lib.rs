@@ -15,6 +15,7 @@ pub mod bundle;
 mod client;
 mod compile;
 mod driver;
+mod entries;
 mod error;
 pub mod found;
 mod gpu;
