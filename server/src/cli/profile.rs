@@ -39,7 +39,8 @@ pub struct ProfileArgs {
     launches: Vec<String>,
     #[command(flatten)]
     there: ThereArgs,
-    /// Where: `local` (a GPU of this machine), `simulator` (none), or the name of a host as `ssh` takes it
+    /// Where: `local` (a GPU of this machine), `simulator` (none), the name of a host as `ssh` takes it, or `slurm:PARTITION`, a GPU that
+    /// `srun` asks for (`slurm:` alone: of the default partition)
     #[arg(long, value_name = "WHERE", default_value = "local")]
     on: String,
     /// The value of an integer parameter or file-scope variable; may be given several times. Those left out are all the same: as

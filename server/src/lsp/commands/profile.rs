@@ -111,10 +111,16 @@ async fn allowed(backend: &Backend, chosen: &Chosen) -> Result<()> {
     if chosen.machine == device::Target::Local || hosts().contains(on) {
         return Ok(());
     }
-    let text = format!(
-        "Run kernels on {on}? Warpwright copies a program of its own there (to .cache/warpwright, once), and sends this \
-         function, its kernels and the texts that it needs; arrays are made there."
-    );
+    let text = match &chosen.machine {
+        device::Target::Slurm(_) => format!(
+            "Run kernels on {on}? Warpwright starts a job there with `srun`, which asks for one GPU, and sends this function or kernel \
+             and the texts that it needs; arrays are made there."
+        ),
+        _ => format!(
+            "Run kernels on {on}? Warpwright copies a program of its own there (to .cache/warpwright, once), and sends this \
+             function, its kernels and the texts that it needs; arrays are made there."
+        ),
+    };
     let button =
         |title: &str| lsp::MessageActionItem { title: title.to_owned(), properties: Default::default() };
     let buttons = Some(vec![button(RUN_THERE), button("Not now")]);
