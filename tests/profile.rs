@@ -174,17 +174,6 @@ fn verified_on_a_gpu() {
     }
 }
 
-#[test]
-fn kernels_that_are_there_already_are_not_supported_and_that_is_said() {
-    let here = Here::new(SAXPY);
-    std::fs::write(here.path("program.cu"), "__global__ void k(float *x) { x[threadIdx.x] = 1; }\n")
-        .expect("file");
-    let out = here.run(true, &["profile", "program.cu"]);
-    let errors = String::from_utf8_lossy(&out.stderr).into_owned();
-    assert!(errors.contains("not launched from here yet") && errors.contains("simulate"), "{errors}");
-    assert_eq!(out.status.code(), Some(2));
-}
-
 /// A server for this user alone, with throwaway keys, that gives its sessions the stand-in.
 struct Sshd {
     child: Child,

@@ -1,6 +1,8 @@
 //! A loop's kernels on a machine with a GPU: what `ide` recorded as the bundle that `device` runs, and what came back as the
 //! contract has it. Deliberately absent: how it is shown, and what either room knows.
 
+mod kernels;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -12,6 +14,8 @@ use device::bundle::{
 
 use crate::contract::named;
 use crate::limits::profile::START;
+
+pub use kernels::{run_kernel, simulated_kernel};
 
 /// Whose findings are asked.
 pub struct Source<'a> {
@@ -46,7 +50,7 @@ pub fn run(
     match client.profile(bundle, cancel, tell) {
         Ok(device::ProfileOutcome::Measured(m)) => measured(source, recorded, target, &m),
         Ok(device::ProfileOutcome::Unavailable(why)) => unmeasured(why.to_string()),
-        Ok(device::ProfileOutcome::Broken { reason }) => {
+        Ok(device::ProfileOutcome::Broken { reason, .. }) => {
             wire::ProfileRun { checked: "different".to_owned(), ..plain(source, recorded, target, reason) }
         }
         Err(error) => unmeasured(error.to_string()),
@@ -337,12 +341,15 @@ fn bundle_of(source: &Source<'_>, r: &ide::Recorded) -> Bundle {
         name: format!("{}, line {}", r.function, r.line),
         source: r.source.clone(),
         fmad: r.unfused.then_some(false),
+        options: Vec::new(),
         arch: None,
         library: None,
         host: r.host.iter().map(piece).collect(),
         steps: r.steps.iter().map(step).collect(),
         original,
         program,
+        expected: Vec::new(),
+        untimed: false,
         tolerance: if r.regrouped { NEAR } else { 0.0 },
         limit_ms: u64::try_from(source.limit.as_millis()).ok(),
     }

@@ -63,7 +63,8 @@ pub struct Settings {
     pub target: String,
     /// # Hosts with a GPU
     ///
-    /// Machines on which kernels may be measured, by the names that `ssh` knows them by; where a command names none, the first is taken.
+    /// Machines on which kernels may be measured, by the names that `ssh` knows them by, or `slurm:PARTITION` for a GPU that `srun` asks
+    /// for; where a command names none, the first is taken.
     /// `local` is the machine where the server runs, and is taken where there are none. Only the user's own settings count: what a
     /// workspace or a folder says of hosts does nothing. Before something is run on a host for the first time you are asked.
     pub hosts: Vec<String>,

@@ -16,7 +16,7 @@ pub struct HostsArgs {
     /// How the answer is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// `local`, or names of hosts as `ssh` takes them
+    /// `local`, names of hosts as `ssh` takes them, or `slurm:PARTITION`
     #[arg(value_name = "HOST", default_value = "local")]
     hosts: Vec<String>,
 }

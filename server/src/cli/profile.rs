@@ -1,4 +1,7 @@
-//! `warpwright profile`: kernels of loops on a GPU, here or on a host, measured and held against the original.
+//! `warpwright profile`: kernels on a GPU, here or on a host: those of loops, measured and held against the original, and those that a
+//! CUDA file has already.
+
+mod kernels;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,13 +31,21 @@ pub struct ProfileArgs {
     /// The marked loops, and no others
     #[arg(long, conflicts_with = "loop_lines")]
     marked: bool,
+    /// Of a CUDA file: this kernel; else every one whose launch is known
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// A kernel's launch, as `simulate` takes it: NAME=GXxGYxGZ,BXxBYxBZ[,SHARED BYTES][,parameter=VALUE][,array[ELEMENTS]]
+    #[arg(long = "launch", value_name = "NAME=GRID,BLOCK")]
+    launches: Vec<String>,
     #[command(flatten)]
     there: ThereArgs,
-    /// Where: `local` (a GPU of this machine), `simulator` (none), or the name of a host as `ssh` takes it
+    /// Where: `local` (a GPU of this machine), `simulator` (none), the name of a host as `ssh` takes it, or `slurm:PARTITION`, a GPU that
+    /// `srun` asks for (`slurm:` alone: of the default partition)
     #[arg(long, value_name = "WHERE", default_value = "local")]
     on: String,
     /// The value of an integer parameter or file-scope variable; may be given several times. Those left out are all the same: as
-    /// large as makes the largest array 64 MiB
+    /// large as makes the largest array 64 MiB. Of a kernel: a whole parameter's value, or an array's elements; those left out are
+    /// as its launch says
     #[arg(short = 's', long = "size", value_name = "NAME=VALUE", value_parser = super::verify::given)]
     sizes: Vec<(String, i128)>,
     /// Seconds for one loop: compiled, run, beside the original
@@ -43,7 +54,7 @@ pub struct ProfileArgs {
     /// How the answer is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// A C file
+    /// A C file, or a CUDA file
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
@@ -73,10 +84,18 @@ pub fn run(args: &ProfileArgs) -> anyhow::Result<Done> {
         device::Target::read(&args.on).map_err(anyhow::Error::msg)?;
     }
     let input = files::read(&args.file)?;
+    if input.language.kernels {
+        return kernels::run(args, input);
+    }
     if !input.language.offloads {
         anyhow::bail!(
-            "{} is not profiled: loops of C files that become kernels are. Kernels that a file has already are not launched from here \
-             yet; `warpwright simulate` runs those in the simulator.",
+            "{} is not profiled: loops of C files that become kernels are, and kernels of CUDA files.",
+            args.file.display()
+        );
+    }
+    if args.kernel.is_some() || !args.launches.is_empty() {
+        anyhow::bail!(
+            "{} has no kernels of its own; its loops are chosen by --loop or --function.",
             args.file.display()
         );
     }

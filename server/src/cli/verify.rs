@@ -26,7 +26,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "loop_lines")]
     function: Option<String>,
     /// Where: `simulator`; `machine`: the simulator, and what gcc or clang of the search path builds, the kernels on the
-    /// CPU; `local` (a GPU here) or the name of a host: the simulator, and once there
+    /// CPU; `local` (a GPU here), the name of a host, or `slurm:PARTITION`: the simulator, and once there
     #[arg(long, value_name = "WHERE", default_value = "machine")]
     on: String,
     #[command(flatten)]

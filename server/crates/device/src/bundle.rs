@@ -21,6 +21,9 @@ pub struct Bundle {
     /// As in [`crate::CompileRequest::fmad`].
     #[serde(default)]
     pub fmad: Option<bool>,
+    /// As in [`crate::CompileRequest::options`].
+    #[serde(default)]
+    pub options: Vec<String>,
     /// For which architecture; `None`: the GPU's own.
     #[serde(default)]
     pub arch: Option<Arch>,
@@ -37,6 +40,12 @@ pub struct Bundle {
     /// The host's part itself, where the steps do not tell all that it does (or there are none).
     #[serde(default)]
     pub program: Option<Program>,
+    /// What memory of the host must hold behind the steps where there is no original: by its number in `host`, in hexadecimal.
+    #[serde(default)]
+    pub expected: Vec<(u32, String)>,
+    /// It is run once and compared; nothing is timed.
+    #[serde(default)]
+    pub untimed: bool,
     /// How far floating results may lie apart, relative, or absolute below 1; 0: not at all.
     #[serde(default)]
     pub tolerance: f64,
@@ -330,6 +339,12 @@ impl Bundle {
             let has_room = |at: u64| at.checked_add(8).is_some_and(|end| end <= m.bytes);
             m.links.iter().map(move |(at, to)| has_room(*at) && fits(here, to, 0))
         });
+        let of_expected = self.expected.iter().map(|(at, hex)| {
+            host.get(*at as usize).is_some_and(|bytes| hex.len() as u64 / 2 == *bytes && unhex(hex).is_some())
+        });
+        if !of_expected.clone().all(|fits| fits) {
+            return Some("what memory must hold is another memory's".to_owned());
+        }
         let all_fit = of_words.chain(of_globals).chain(of_links).all(|fits| fits);
         (!all_fit).then(|| "the original is called with no memory of it".to_owned())
     }

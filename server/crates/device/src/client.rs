@@ -5,7 +5,7 @@
 
 use crate::bundle::Bundle;
 use crate::limits::client::{BANNER_LINES, LOOK, STATUS_GRACE};
-use crate::process::{Heard, Process};
+use crate::process::{Ends, Heard, Process};
 use crate::protocol::{ErrorKind, Machine, Reply, Report, Request, MAX_LINE, PROTOCOL_VERSION};
 use crate::{
     CompileOutcome, CompileRequest, DeviceError, ProfileOutcome, ProveOutcome, ProveRequest, UnavailableKind,
@@ -21,12 +21,23 @@ pub struct WorkerCommand {
     pub argv: Vec<String>,
     /// Environment variables that are added.
     pub env: Vec<(String, String)>,
+    /// How long it may stand in a queue before it says hello, and what it says of that; `None`: it starts at once.
+    pub queue: Option<Queue>,
+}
+
+/// How a command waits that a batch system runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Queue {
+    /// For it to start.
+    pub wait: Duration,
+    /// For it to take its job back when it is told to end.
+    pub leave: Duration,
 }
 
 impl WorkerCommand {
     /// The command `argv` with the environment as it is.
     pub fn new<S: Into<String>>(argv: impl IntoIterator<Item = S>) -> WorkerCommand {
-        WorkerCommand { argv: argv.into_iter().map(Into::into).collect(), env: Vec::new() }
+        WorkerCommand { argv: argv.into_iter().map(Into::into).collect(), env: Vec::new(), queue: None }
     }
 
     /// With one more environment variable.
@@ -76,7 +87,7 @@ impl Client {
     /// Starts a worker and exchanges hellos.
     pub fn spawn(command: WorkerCommand, limits: Limits) -> Result<Client, DeviceError> {
         let mut client = Client::lazy(command, limits);
-        client.start()?;
+        client.start(&CancelToken::new(), &mut |_| {})?;
         Ok(client)
     }
 
@@ -206,7 +217,7 @@ impl Client {
             self.stop();
         }
         if self.process.is_none() {
-            self.start()?;
+            self.start(cancel, progress)?;
         }
         let id = self.take_id();
         self.send(&ask(id))?;
@@ -250,9 +261,11 @@ impl Client {
         }
     }
 
-    fn start(&mut self) -> Result<(), DeviceError> {
+    fn start(&mut self, cancel: &CancelToken, progress: &mut dyn FnMut(&str)) -> Result<(), DeviceError> {
         let program = self.command.argv.first().cloned().unwrap_or_default();
-        let process = Process::start(&self.command.argv, &self.command.env, MAX_LINE)
+        let queue = self.command.queue;
+        let ends = queue.map_or(Ends::Killed, |q| Ends::Told(q.leave));
+        let process = Process::start_in(None, &self.command.argv, &self.command.env, MAX_LINE, ends)
             .map_err(|e| DeviceError::Start { program: program.clone(), reason: e.to_string() })?;
         self.process = Some(process);
         let id = self.take_id();
@@ -262,9 +275,20 @@ impl Client {
             client: concat!("warpwright ", env!("CARGO_PKG_VERSION")).to_owned(),
             memory_bytes: self.limits.memory_bytes,
         })?;
-        let deadline = after(self.limits.start);
-        let mut banner = 0;
+        let wait = queue.map_or(self.limits.start, |q| q.wait);
+        let deadline = after(wait);
+        let (mut banner, mut told) = (0, String::new());
         loop {
+            if cancel.is_cancelled() {
+                self.stop();
+                return Err(DeviceError::Cancelled);
+            }
+            // what the batch system says of the queue
+            let newest = queue.and_then(|_| self.stderr().lines().last().map(str::to_owned));
+            if let Some(newest) = newest.filter(|n| *n != told) {
+                progress(&newest);
+                told = newest;
+            }
             let left = deadline.saturating_duration_since(Instant::now());
             let heard = self.process.as_ref().map_or(Heard::Closed, |p| p.hear(left.min(LOOK)));
             match heard {
@@ -289,7 +313,7 @@ impl Client {
             }
             if left.is_zero() || banner > BANNER_LINES {
                 self.stop();
-                let limit_ms = u64::try_from(self.limits.start.as_millis()).unwrap_or(u64::MAX);
+                let limit_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
                 return Err(DeviceError::NoHello { program, limit_ms, stderr: tail(&self.stderr) });
             }
         }

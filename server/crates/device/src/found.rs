@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::limits::found::{ANSWER_BYTES, LINE_BYTES, MAX_LINKS};
-use crate::process::{Heard, Process};
+use crate::process::{Ends, Heard, Process};
 
 /// A language that a compiler is asked about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -120,7 +120,8 @@ pub(crate) fn run_in(
 ) -> Result<String, String> {
     let mut env = env.to_vec();
     env.push(("LC_ALL".to_owned(), "C".to_owned()));
-    let mut child = Process::start_in(Some(folder), argv, &env, line, true).map_err(|e| e.to_string())?;
+    let mut child =
+        Process::start_in(Some(folder), argv, &env, line, Ends::Within).map_err(|e| e.to_string())?;
     let (end, mut out) = (Instant::now() + limit, String::new());
     loop {
         if Instant::now() > end {

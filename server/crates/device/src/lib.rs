@@ -15,6 +15,7 @@ pub mod bundle;
 mod client;
 mod compile;
 mod driver;
+mod entries;
 mod error;
 pub mod found;
 mod gpu;
@@ -36,7 +37,7 @@ mod transport;
 pub mod worker;
 
 pub use arch::{Arch, ArchError, ArchKind};
-pub use client::{Client, Limits, WorkerCommand};
+pub use client::{Client, Limits, Queue, WorkerCommand};
 pub use compile::{
     compile_check, newest_arch, supported_archs, CompileMessage, CompileOutcome, CompileRequest, Compiled,
     Failed, KernelResources, MessageStage, Severity,

@@ -79,6 +79,9 @@ pub(crate) mod transport {
     /// For an answer of a host, and for bringing a program there.
     pub(crate) const ASK: Duration = Duration::from_secs(20);
     pub(crate) const SEND: Duration = Duration::from_secs(300);
+    /// In a batch system's queue, and for it to take a job back.
+    pub(crate) const QUEUED: Duration = Duration::from_secs(3600);
+    pub(crate) const LEAVE: Duration = Duration::from_secs(2);
 }
 
 /// Of `worker`.

@@ -31,6 +31,9 @@ pub enum ProfileOutcome {
     /// The kernels do not compile, or the GPU stopped one: a sentence.
     Broken {
         reason: String,
+        /// Whether it is the compiler that did not take them.
+        #[serde(default)]
+        uncompiled: bool,
     },
     /// It could not be tried.
     Unavailable(Unavailable),
@@ -98,7 +101,8 @@ pub fn profile(bundle: &Bundle, cancel: &CancelToken, tell: &dyn Fn(&str)) -> Pr
     let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(bundle, cancel, tell)));
     match ran {
         Ok(Ok(measured)) => ProfileOutcome::Measured(Box::new(measured)),
-        Ok(Err(Stopped::Broken(reason))) => ProfileOutcome::Broken { reason },
+        Ok(Err(Stopped::Broken(reason))) => ProfileOutcome::Broken { reason, uncompiled: false },
+        Ok(Err(Stopped::Uncompiled(reason))) => ProfileOutcome::Broken { reason, uncompiled: true },
         Ok(Err(Stopped::Unavailable(why))) => ProfileOutcome::Unavailable(why),
         Err(_) => ProfileOutcome::Unavailable(Unavailable::new(
             UnavailableKind::NoGpu,
@@ -135,19 +139,28 @@ fn run(bundle: &Bundle, cancel: &CancelToken, tell: &dyn Fn(&str)) -> Result<Mea
     let host = Host::make(bundle, hosted.is_some())?;
     let kernels = BTreeMap::new();
     let (device, module) = (&device, &loaded);
-    let mut running = Running { bundle, device, module, host, cancel, kernels, hosted, value: None };
+    let compiled_as = entries(bundle, &compiled.kernels)?;
+    let mut running =
+        Running { bundle, device, module, host, cancel, kernels, compiled_as, hosted, value: None };
     tell("running it once, with everything looked at");
     let mut wanted = Vec::new();
     running.run(&mut Looking { wanted: &mut wanted })?;
     let (left, value) = (running.host.memory.clone(), running.value);
-    tell("running the original on that machine's CPU");
-    let (cpu, cpu_reason, mut check) = beside(bundle, &left, cancel);
+    let (cpu, cpu_reason, mut check) = match bundle.expected.is_empty() {
+        true => {
+            tell("running the original on that machine's CPU");
+            beside(bundle, &left, cancel)
+        }
+        false => (None, None, as_expected(bundle, &left)),
+    };
     if let Some(why) = unhosted {
         check = Check::NotTried { why };
     }
-    tell("measuring");
     let mut times = Times::default();
-    times.measure(&mut running)?;
+    if !bundle.untimed {
+        tell("measuring");
+        times.measure(&mut running)?;
+    }
     if let (true, Some(changed)) = (bundle.tolerance == 0.0, running.host.changed(&left)) {
         check = Check::Different {
             memory: bundle.host[changed].name.clone(),
@@ -156,7 +169,7 @@ fn run(bundle: &Bundle, cancel: &CancelToken, tell: &dyn Fn(&str)) -> Result<Mea
             got: "other numbers in a later run".to_owned(),
         };
     }
-    let memory_bandwidth = bandwidth(device, free)?;
+    let memory_bandwidth = if bundle.untimed { None } else { bandwidth(device, free)? };
     let driver = gpus.driver;
     drop(running);
     device.unload(loaded)?;
@@ -179,6 +192,32 @@ fn run(bundle: &Bundle, cancel: &CancelToken, tell: &dyn Fn(&str)) -> Result<Mea
         wanted: wanted.iter().map(|b| bundle::hex(b)).collect(),
         value,
     })
+}
+
+/// What is left, held against what the bundle says must be.
+fn as_expected(bundle: &Bundle, left: &[Vec<u8>]) -> Check {
+    let all = bundle.expected.iter().filter_map(|(at, hex)| Some((*at as usize, bundle::unhex(hex)?)));
+    let all: Vec<(usize, Vec<u8>)> = all.collect();
+    let pairs = all
+        .iter()
+        .filter_map(|(at, want)| Some((bundle.host.get(*at)?, want.as_slice(), left.get(*at)?.as_slice())));
+    compare(pairs, bundle.tolerance)
+}
+
+/// The names that kernels have in what was compiled, by those that they are launched by.
+fn entries(bundle: &Bundle, compiled: &[KernelResources]) -> Result<BTreeMap<String, String>, Stopped> {
+    let names: Vec<&str> = compiled.iter().map(|k| k.name.as_str()).collect();
+    let mut out = BTreeMap::new();
+    for step in &bundle.steps {
+        let bundle::Step::Launch { kernel, .. } = step else { continue };
+        let found = crate::entries::named(kernel, &names).map_err(|several| {
+            let reason = format!("{several} kernels are called `{kernel}`, with other parameters each.");
+            let next = "Give the one that is meant a name of its own.";
+            Unavailable::new(UnavailableKind::BadOption, reason, next)
+        })?;
+        out.insert(kernel.clone(), found.unwrap_or(kernel).to_owned());
+    }
+    Ok(out)
 }
 
 /// The host's program where it is needed. The inner `Err`: it cannot be had, a phrase, and its steps tell what is measured, not what
@@ -210,6 +249,7 @@ fn compiled(bundle: &Bundle, gpu: &Gpu, cancel: &CancelToken) -> Result<(crate::
     })?;
     let request = CompileRequest {
         fmad: bundle.fmad,
+        options: bundle.options.clone(),
         library: bundle.library.clone(),
         ..CompileRequest::new(bundle.source.as_str(), "kernels.cu", arch)
     };
@@ -219,7 +259,7 @@ fn compiled(bundle: &Bundle, gpu: &Gpu, cancel: &CancelToken) -> Result<(crate::
             let first = failed.messages.iter().find(|m| m.severity == crate::Severity::Error);
             let what = first.map_or_else(|| failed.log.clone(), |m| m.text.clone());
             let line = first.and_then(|m| m.line).map(|l| format!(", line {l}")).unwrap_or_default();
-            Err(Stopped::Broken(format!("The kernels do not compile for {}{line}: {what}", failed.arch)))
+            Err(Stopped::Uncompiled(format!("The kernels do not compile for {}{line}: {what}", failed.arch)))
         }
         (CompileOutcome::Unavailable(why), _) => Err(why.into()),
     }

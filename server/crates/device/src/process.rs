@@ -20,17 +20,29 @@ pub(crate) struct Process {
     /// Hears nothing, and is closed when the standard error has been read to its end.
     stderr_open: Receiver<()>,
     ended: bool,
+    /// How long it may take to end when it is told to, before it is killed.
+    farewell: Duration,
 }
 
-/// Has a child killed when the thread that starts it ends, whatever ends it: nobody is left to hear it.
+/// How a child ends that outlives its use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// It is killed.
+    Killed,
+    /// Likewise, and it does not outlive the thread that starts it.
+    Within,
+    /// It is told to, has so long to do it, and is told when that thread ends: it speaks for something elsewhere.
+    Told(Duration),
+}
+
+/// Has a child get a signal when the thread that starts it ends, whatever ends it: nobody is left to hear it.
 #[cfg(target_os = "linux")]
-fn ends_with_us(command: &mut Command) {
+fn ends_with_us(command: &mut Command, signal: libc::c_int) {
     let parent = std::process::id();
     let set = move || {
         // SAFETY: two system calls, which may be made between fork and exec.
-        let is_ours = unsafe {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == 0 && libc::getppid() as u32 == parent
-        };
+        let is_ours =
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) == 0 && libc::getppid() as u32 == parent };
         is_ours.then_some(()).ok_or_else(|| std::io::Error::from_raw_os_error(libc::ESRCH))
     };
     // SAFETY: the closure allocates nothing and takes no lock.
@@ -50,17 +62,13 @@ pub(crate) enum Heard {
 }
 
 impl Process {
-    pub fn start(argv: &[String], env: &[(String, String)], max_line: usize) -> std::io::Result<Process> {
-        Process::start_in(None, argv, env, max_line, false)
-    }
-
-    /// Likewise; it does not outlive this thread.
+    /// Starts one that does not outlive this thread.
     pub fn start_within(
         argv: &[String],
         env: &[(String, String)],
         max_line: usize,
     ) -> std::io::Result<Process> {
-        Process::start_in(None, argv, env, max_line, true)
+        Process::start_in(None, argv, env, max_line, Ends::Within)
     }
 
     /// Likewise, in a folder.
@@ -69,7 +77,7 @@ impl Process {
         argv: &[String],
         env: &[(String, String)],
         max_line: usize,
-        within: bool,
+        ends: Ends,
     ) -> std::io::Result<Process> {
         let (program, arguments) =
             argv.split_first().ok_or_else(|| std::io::Error::other("the command is empty"))?;
@@ -81,11 +89,11 @@ impl Process {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         #[cfg(target_os = "linux")]
-        if within {
-            ends_with_us(&mut command);
+        match ends {
+            Ends::Killed => {}
+            Ends::Within => ends_with_us(&mut command, libc::SIGKILL),
+            Ends::Told(_) => ends_with_us(&mut command, libc::SIGTERM),
         }
-        #[cfg(not(target_os = "linux"))]
-        let _ = within;
         let mut child = command.spawn()?;
         let missing = || std::io::Error::other("no pipe to the child");
         let (input, output, errors) = (
@@ -104,6 +112,10 @@ impl Process {
                 }
             }
         });
+        let farewell = match ends {
+            Ends::Told(wait) => wait,
+            Ends::Killed | Ends::Within => Duration::ZERO,
+        };
         let stderr = Arc::new(Mutex::new(VecDeque::new()));
         let kept = Arc::clone(&stderr);
         let (open, stderr_open) = channel::<()>();
@@ -111,7 +123,7 @@ impl Process {
             keep_tail(errors, &kept);
             drop(open);
         });
-        Ok(Process { child, stdin, stdout, stderr, stderr_open, ended: false })
+        Ok(Process { child, stdin, stdout, stderr, stderr_open, ended: false, farewell })
     }
 
     /// Gives a line to the writing thread. A child that does not read it is found by its silence.
@@ -155,6 +167,7 @@ impl Process {
             return;
         }
         self.ended = true;
+        self.say_farewell();
         #[cfg(unix)]
         if let Ok(group) = libc::pid_t::try_from(self.child.id()) {
             // SAFETY: a plain system call. The child leads this group and is not reaped before, so the number is
@@ -168,6 +181,25 @@ impl Process {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
+
+    /// Tells a child to end that speaks for something elsewhere, which would go on without it.
+    #[cfg(unix)]
+    fn say_farewell(&mut self) {
+        if self.farewell.is_zero() || exited(&mut self.child) {
+            return;
+        }
+        if let Ok(child) = libc::pid_t::try_from(self.child.id()) {
+            // SAFETY: a plain system call; the child is not reaped, so the number is its own.
+            unsafe { libc::kill(child, libc::SIGTERM) };
+        }
+        let end = Instant::now() + self.farewell;
+        while !exited(&mut self.child) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn say_farewell(&mut self) {}
 
     /// The end of what the child wrote to its standard error.
     pub fn stderr(&self) -> String {

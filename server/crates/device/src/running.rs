@@ -14,6 +14,8 @@ use std::time::Instant;
 /// Why a run did not come to its end.
 pub(crate) enum Stopped {
     Broken(String),
+    /// The compiler takes no kernel of it.
+    Uncompiled(String),
     Unavailable(Unavailable),
 }
 
@@ -145,6 +147,8 @@ pub(crate) struct Running<'r> {
     pub host: Host,
     pub cancel: &'r CancelToken,
     pub kernels: BTreeMap<String, Kernel>,
+    /// The names of kernels for the driver, by those that they are launched by, where these are others.
+    pub compiled_as: BTreeMap<String, String>,
     /// The host's program, where its steps do not tell all.
     pub hosted: Option<Hosted>,
     /// What the function returned in the last run of the program, as a word.
@@ -255,7 +259,7 @@ impl Running<'_> {
         if let Some(k) = self.kernels.get(name) {
             return Ok(*k);
         }
-        let k = self.device.kernel(self.module, name)?;
+        let k = self.device.kernel(self.module, self.compiled_as.get(name).map_or(name, String::as_str))?;
         if shared_bytes > 48 << 10 {
             self.device.allow_shared(k, shared_bytes)?;
         }

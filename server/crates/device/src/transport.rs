@@ -1,20 +1,22 @@
-//! Where a worker runs: here, or on a host that the system's OpenSSH reaches, with its configuration, agent and jump hosts.
+//! Where a worker runs: here, on a host that the system's OpenSSH reaches, with its configuration, agent and jump hosts, or where Slurm
+//! has a GPU free.
 //!
 //! Commands are argument vectors; what a shell on the other side gets is text of ours with a number of hexadecimal digits in it.
 //! A host's name is one argument behind `--`, and one that begins with `-` is none. What travels is the worker's program, once:
-//! it lies there under its hash, in the user's own folder, and takes its place only when all of it has come.
+//! it lies there under its hash, in the user's own folder, and takes its place only when all of it has come. Slurm starts it where it
+//! lies here: its machines share that folder. Accounts and time limits are as `srun` takes them from its environment.
 //!
 //! Deliberately absent: who may name hosts. Nothing of a workspace is asked.
 
 use crate::found::text;
 use crate::native::run_by;
-use crate::WorkerCommand;
+use crate::{Queue, WorkerCommand};
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::limits::transport::{ASK, SEND};
+use crate::limits::transport::{ASK, LEAVE, QUEUED, SEND};
 
 /// Where.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,6 +24,8 @@ pub enum Target {
     Local,
     /// As the user's SSH knows it.
     Host(String),
+    /// A GPU of Slurm's partition; `None`: of its default one.
+    Slurm(Option<String>),
 }
 
 impl Target {
@@ -29,6 +33,15 @@ impl Target {
     pub fn read(name: &str) -> Result<Target, String> {
         if name == "local" {
             return Ok(Target::Local);
+        }
+        if let Some(partition) = name.strip_prefix("slurm:") {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            if partition.starts_with('-') || !partition.chars().all(is_plain) {
+                return Err(format!(
+                    "{partition:?} is no name of a partition. Name one as `sinfo` shows it, such as slurm:gpu; slurm: alone is the default one."
+                ));
+            }
+            return Ok(Target::Slurm((!partition.is_empty()).then(|| partition.to_owned())));
         }
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@:[]%".contains(c);
         if name.is_empty() || name.starts_with('-') || !name.chars().all(is_plain) {
@@ -69,7 +82,22 @@ impl Transport {
                 Ok(WorkerCommand::new([vec![text(&self.program)], self.arguments.clone()].concat()))
             }
             Target::Host(host) => self.on_host(host, tell),
+            Target::Slurm(partition) => {
+                let of = partition.as_ref().map_or(String::new(), |p| format!(" of the partition {p}"));
+                tell(&format!("asking Slurm for a GPU{of}: the job may stand in its queue"));
+                Ok(self.by_slurm(partition.as_deref()))
+            }
         }
+    }
+
+    fn by_slurm(&self, partition: Option<&str>) -> WorkerCommand {
+        let mut argv: Vec<String> =
+            ["srun", "--ntasks=1", "--gres=gpu:1", "--job-name=warpwright"].map(str::to_owned).into();
+        argv.extend(partition.map(|p| format!("--partition={p}")));
+        argv.push(text(&self.program));
+        argv.extend(self.arguments.iter().cloned());
+        let queue = Some(Queue { wait: QUEUED, leave: LEAVE });
+        WorkerCommand { queue, ..WorkerCommand::new(argv) }
     }
 
     fn on_host(&self, host: &str, tell: &dyn Fn(&str)) -> Result<WorkerCommand, String> {
@@ -170,6 +198,23 @@ mod tests {
         for bad in ["", "-oProxyCommand=touch /tmp/x", "a b", "a;b", "$(x)", "a\nb", "`x`", "a'b", "a/b"] {
             assert!(Target::read(bad).is_err_and(|why| why.contains("no name of a host")), "{bad}");
         }
+    }
+
+    #[test]
+    fn partitions_of_slurm() {
+        assert_eq!(Target::read("slurm:"), Ok(Target::Slurm(None)));
+        assert_eq!(Target::read("slurm:gpu_a.1-x"), Ok(Target::Slurm(Some("gpu_a.1-x".to_owned()))));
+        for bad in ["slurm:-x", "slurm:a b", "slurm:a;b", "slurm:$(x)", "slurm:a,b", "slurm:a/b", "slurm:a=b"]
+        {
+            assert!(Target::read(bad).is_err_and(|why| why.contains("no name of a partition")), "{bad}");
+        }
+        // a host that begins so is another name
+        assert_eq!(Target::read("slurm"), Ok(Target::Host("slurm".to_owned())));
+        let program = "/home/a b/worker".into();
+        let transport = Transport { program, arguments: vec!["worker".to_owned()], ssh_config: None };
+        let command = transport.by_slurm(Some("gpu"));
+        assert_eq!(command.argv[command.argv.len() - 3..], ["--partition=gpu", "/home/a b/worker", "worker"]);
+        assert!(command.queue.is_some() && command.argv[0] == "srun");
     }
 
     #[test]

@@ -82,10 +82,13 @@ fn bundle() -> Bundle {
         name: "until_small".into(),
         source: KERNEL.into(),
         fmad: None,
+        options: Vec::new(),
         arch: None,
         library: None,
         host: vec![x, other, calls, rows],
         steps: Vec::new(),
+        expected: Vec::new(),
+        untimed: false,
         original: Some(Original {
             texts: vec![(host("for (long long i = 0; i < n; i++) x[i] *= 0.5f;"), Vec::new())],
             arguments: vec![
@@ -159,7 +162,7 @@ fn wrong_kernels_are_seen() {
     // a kernel that writes out of bounds, and one that is none
     let mut wild = bundle();
     wild.source = wild.source.replace("x[i]", "x[i + (1 << 20)]");
-    let Ok(ProfileOutcome::Broken { reason }) = run(standin.worker(), wild) else { panic!() };
+    let Ok(ProfileOutcome::Broken { reason, .. }) = run(standin.worker(), wild) else { panic!() };
     assert!(reason.contains("`halve` (launch 1)") && reason.contains("illegal memory access"), "{reason}");
 }
 

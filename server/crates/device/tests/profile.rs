@@ -32,6 +32,7 @@ fn saxpy() -> Bundle {
         name: "saxpy".into(),
         source: common::SAXPY.into(),
         fmad: Some(false),
+        options: Vec::new(),
         arch: None,
         library: None,
         host: vec![memory("x", 1), memory("y", 2)],
@@ -56,6 +57,8 @@ fn saxpy() -> Bundle {
             Step::Free { memory: 0 },
             Step::Free { memory: 1 },
         ],
+        expected: Vec::new(),
+        untimed: false,
         original: Some(Original {
             texts: vec![(c.to_owned(), Vec::new())],
             arguments: vec![
@@ -90,7 +93,7 @@ fn measured(outcome: Result<ProfileOutcome, DeviceError>) -> Measured {
 
 fn said(outcome: Result<ProfileOutcome, DeviceError>) -> String {
     match outcome {
-        Ok(ProfileOutcome::Broken { reason }) => reason,
+        Ok(ProfileOutcome::Broken { reason, .. }) => reason,
         Ok(ProfileOutcome::Unavailable(u)) => u.to_string(),
         Err(e) => e.to_string(),
         Ok(ProfileOutcome::Measured(m)) => panic!("{m:?}"),

@@ -75,10 +75,11 @@ pub use front::{
 pub use hints::{inlay_hints, lenses, unspoken, InlayHint, Lens};
 pub use hover::{hover, Hover, STILL as STILL_ANALYZED};
 pub use kernels::{
-    assumed, kernel_reports, kernel_text, kernels_named, not_launched_here, parse_shape, simulate_kernels,
-    AccessReport, Barrier, BarrierReport, Branch, BranchReport, CountedAccess, KernelReport, KernelRun,
-    LaunchElsewhere, LaunchPlace, LaunchReport, Origin, Problem, Race, RaceReport, RacesReport, RangeReport,
-    Shape, SimulateOptions, WarpOperation,
+    assumed, kernel_at, kernel_reports, kernel_sizes, kernel_text, kernels_named, not_launched_here,
+    parse_shape, record_kernels, simulate_kernels, AccessReport, Barrier, BarrierReport, Branch,
+    BranchReport, ComparedKernel, CountedAccess, KernelReport, KernelRun, LaunchElsewhere, LaunchPlace,
+    LaunchReport, Origin, Problem, Race, RaceReport, RacesReport, RangeReport, RecordedKernel, Shape,
+    SimulateOptions, WarpOperation,
 };
 pub use lints::{has_unread_loops, missing_headers};
 pub use measured::measured_of;

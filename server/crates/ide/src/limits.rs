@@ -79,6 +79,23 @@ pub(crate) mod kernels_printed {
     pub(crate) const SHOWN_RACES: usize = 8;
 }
 
+/// Of `kernels::recorded`.
+pub(crate) mod kernels_recorded {
+    /// Steps of a launch whose results are compared, and bytes of its arrays: they are sent.
+    pub(crate) const COMPARED_STEPS: u64 = 10_000_000;
+    pub(crate) const COMPARED_BYTES: u64 = 2 << 20;
+    /// Steps of one that is followed for the sizes of its arrays alone, and bytes of these.
+    pub(crate) const STEPS: u64 = 100_000_000;
+    pub(crate) const MADE_BYTES: u64 = 256 << 20;
+    /// Orders of threads that are tried besides.
+    pub(crate) const INTERLEAVINGS: u64 = 2;
+    /// How far floating results may lie apart, relative, or absolute below 1: what `profile` allows.
+    pub(crate) const NEAR: f64 = 1e-4;
+    /// Whole numbers in arrays are below this where no parameter is a size; smaller ones are factors and radii mostly.
+    pub(crate) const BELOW: u64 = 100;
+    pub(crate) const LEAST_SIZE: u64 = 16;
+}
+
 /// Of `memo`.
 pub(crate) mod memo {
     /// Functions kept at most. Beyond it the half used longest ago is forgotten.

@@ -13,14 +13,15 @@ pub struct Profile {
     pub runs: Vec<ProfileRun>,
 }
 
-/// One loop's kernels on one target. A number that was not measured is null.
+/// One loop's kernels on one target, or a kernel that a file has already. A number that was not measured is null.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileRun {
     /// As it was named.
     pub file: String,
-    /// Of the loop, from 1.
+    /// Of the loop or the kernel, from 1.
     pub line: u32,
+    /// Of the loop; or the kernel itself.
     pub function: String,
     /// The kernels, in the order of their launches.
     pub kernel: Vec<String>,
@@ -31,9 +32,9 @@ pub struct ProfileRun {
     /// How the times were got: `events` of a GPU; `simulator`: none was measured.
     #[schemars(extend("enum" = RUNGS))]
     pub rung: String,
-    /// Values of the integers that the function gets from outside.
+    /// Values of the integers that the function, or the kernel, gets from outside.
     pub sizes: BTreeMap<String, i64>,
-    /// Whether what was left is what the original leaves.
+    /// Whether what was left is what the original leaves; of a kernel that a file has already, what the simulator computes.
     #[schemars(extend("enum" = crate::running::OUTCOMES))]
     pub checked: String,
     /// All kernels of one run together.

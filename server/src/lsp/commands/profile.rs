@@ -1,4 +1,5 @@
-//! `warpwright.profile`: a loop's kernels on the GPU of the machine where the server runs, measured beside the loop.
+//! `warpwright.profile`: a loop's kernels on the GPU of the machine where the server runs, measured beside the loop; or the kernel of a
+//! CUDA file, held against the simulator.
 //!
 //! The worker is a process of its own; all of it happens on a thread of the pool, and ends when it is called off.
 
@@ -10,9 +11,10 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::ls_types as lsp;
+use wire::Target;
 
 use super::progress::{Guard, Progress, Teller};
-use super::target::loop_of;
+use super::target::{analyzed, loop_of, offset};
 use super::{answer, Call};
 use crate::includes::{Disk, Given};
 use crate::limits::lsp_commands_profile::LOOK;
@@ -23,14 +25,14 @@ use crate::lsp::document::Analyzed;
 use crate::lsp::host::{Context, Need};
 use crate::lsp::measured::Home;
 use crate::lsp::panel::{self, Place};
-use crate::profile::{client, run as run_there, Source};
+use crate::profile::{client, run as run_there, run_kernel, Source};
 use crate::rule_pages::Pages;
 
 /// What is measured, and where.
 struct Chosen {
     analyzed: Analyzed,
     pages: Arc<Pages>,
-    key: String,
+    what: What,
     /// See [`ide::measured_of`].
     of: Option<String>,
     path: PathBuf,
@@ -40,13 +42,34 @@ struct Chosen {
     machine: device::Target,
 }
 
+enum What {
+    /// The loop with this key.
+    Loop(String),
+    /// The kernel of this name.
+    Kernel(String),
+}
+
+/// What stands at the place that is meant, and under what its measurements are kept.
+fn what(context: &Context, target: &Target) -> Result<(Analyzed, What, Option<String>)> {
+    let with_kernels = analyzed(context)?;
+    if with_kernels.doc.language().kernels && target.id.is_none() {
+        let name = ide::kernel_at(&with_kernels.doc, offset(context, target)?);
+        let nothing = "There is no kernel at this place. Put the cursor on a kernel.";
+        let name = name.ok_or_else(|| failed(nothing.to_owned()))?;
+        return Ok((with_kernels.clone(), What::Kernel(name), None));
+    }
+    let (analyzed, finding) = loop_of(context, target)?;
+    let of = ide::measured_of(&context.ask(analyzed), &analyzed.findings, finding);
+    Ok((analyzed.clone(), What::Loop(finding.key.to_string()), of))
+}
+
 pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
     let (uri, token) = (call.uri()?, call.token);
     let place = Place { uri: uri.as_str().to_owned(), name: "profile".to_owned() };
     let target = call.target;
     let path = uri.to_file_path().map_or_else(|| PathBuf::from(uri.path().as_str()), |p| p.into_owned());
     let find = move |context: &Context| {
-        let (analyzed, finding) = loop_of(context, &target)?;
+        let (analyzed, what, of) = what(context, &target)?;
         let hosts = &context.settings.hosts;
         let on = target.on.as_ref().or(hosts.first()).map_or("local", String::as_str);
         if on != "local" && !hosts.iter().any(|h| h == on) {
@@ -54,10 +77,10 @@ pub async fn run(backend: &Backend, call: Call) -> Result<Option<Value>> {
             return Err(failed(what));
         }
         Ok(Chosen {
-            of: ide::measured_of(&context.ask(analyzed), &analyzed.findings, finding),
-            analyzed: analyzed.clone(),
+            of,
+            analyzed,
             pages: context.pages.clone(),
-            key: finding.key.to_string(),
+            what,
             path,
             given: context.settings.given(),
             sizes: target.sizes.iter().flatten().map(|(n, v)| (n.clone(), i128::from(*v))).collect(),
@@ -88,10 +111,16 @@ async fn allowed(backend: &Backend, chosen: &Chosen) -> Result<()> {
     if chosen.machine == device::Target::Local || hosts().contains(on) {
         return Ok(());
     }
-    let text = format!(
-        "Run the loop's kernels on {on}? Warpwright copies a program of its own there (to .cache/warpwright, once), and sends this \
-         function, its kernels and the texts that it needs; arrays are made there."
-    );
+    let text = match &chosen.machine {
+        device::Target::Slurm(_) => format!(
+            "Run kernels on {on}? Warpwright starts a job there with `srun`, which asks for one GPU, and sends this function or kernel \
+             and the texts that it needs; arrays are made there."
+        ),
+        _ => format!(
+            "Run kernels on {on}? Warpwright copies a program of its own there (to .cache/warpwright, once), and sends this \
+             function, its kernels and the texts that it needs; arrays are made there."
+        ),
+    };
     let button =
         |title: &str| lsp::MessageActionItem { title: title.to_owned(), properties: Default::default() };
     let buttons = Some(vec![button(RUN_THERE), button("Not now")]);
@@ -183,9 +212,7 @@ fn measured(
 ) -> std::result::Result<wire::ProfileRun, String> {
     let Chosen { analyzed, given, path, .. } = chosen;
     let ask = analyzed.ask(stop).with_pages(&chosen.pages.set);
-    let which = ide::Which::Key(chosen.key.clone());
-    let recorded = ide::record(&ask, &analyzed.findings, &which, &chosen.sizes).into_iter().next();
-    let recorded = recorded.ok_or("The loop is not there any more.")?.1?;
+    let recorded = recorded(chosen, &ask)?;
     let transport = device::Transport::of_this_program().map_err(|e| e.to_string())?;
     let tell = |what: &str| teller.say(what);
     let mut there = client(transport.command(&chosen.machine, &tell)?, LIMIT);
@@ -199,7 +226,34 @@ fn measured(
         headers: disk.for_compiler(path, given),
         of_part: &|place| disk.for_compiler(std::path::Path::new(place), given),
     };
-    Ok(run_there(&source, &recorded, &chosen.on, &mut there, stop, &mut |what| teller.say(what)))
+    let tell = &mut |what: &str| teller.say(what);
+    Ok(match &recorded {
+        Recorded::Loop(one) => run_there(&source, one, &chosen.on, &mut there, stop, tell),
+        Recorded::Kernel(k) => run_kernel(&source, k, &chosen.on, &mut there, stop, tell),
+    })
+}
+
+enum Recorded {
+    Loop(Box<ide::Recorded>),
+    Kernel(Box<ide::RecordedKernel>),
+}
+
+/// `Err`: a sentence.
+fn recorded(chosen: &Chosen, ask: &ide::Ask) -> std::result::Result<Recorded, String> {
+    match &chosen.what {
+        What::Loop(key) => {
+            let which = ide::Which::Key(key.clone());
+            let all = ide::record(ask, &chosen.analyzed.findings, &which, &chosen.sizes);
+            let one = all.into_iter().next().ok_or("The loop is not there any more.")?.1?;
+            Ok(Recorded::Loop(Box::new(one)))
+        }
+        What::Kernel(name) => {
+            let options = ide::SimulateOptions { kernel: Some(name.clone()), ..Default::default() };
+            let all = ide::record_kernels(ask, &options, &chosen.sizes);
+            let one = all.into_iter().next().ok_or("The kernel is not there any more.")?.1;
+            Ok(Recorded::Kernel(Box::new(one.map_err(|why| format!("Not measured: {why}."))?)))
+        }
+    }
 }
 
 /// What is being done.

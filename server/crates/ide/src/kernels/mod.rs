@@ -6,6 +6,7 @@
 //! verdicts over all launches; what is said here was seen, for one launch and one input.
 
 mod beside;
+mod device_text;
 mod elsewhere;
 mod facts;
 mod foreign;
@@ -15,6 +16,7 @@ mod inputs;
 mod launched;
 mod printed;
 mod proved;
+mod recorded;
 mod said;
 mod shape;
 
@@ -41,6 +43,7 @@ pub(crate) use given::{find_given, GivenLaunch};
 pub(crate) use hover::hover;
 pub use printed::kernel_text;
 pub(crate) use proved::{called, names_called};
+pub use recorded::{kernel_sizes, record_kernels, ComparedKernel, RecordedKernel};
 pub use said::assumed;
 pub(crate) use said::{
     as_written, function_of, launch_words, line, looked_at, missing, named, place, touches, wherever,
@@ -181,10 +184,7 @@ fn one(doc: &Doc, item: &front::Item, options: &SimulateOptions, cancel: &Cancel
     match found {
         Ok(Some(found)) => run.shape = Some(found),
         Ok(None) => {
-            run.refused = Some(format!(
-                "how it is launched is not known: add `// warpwright: launch(grid, block)` before it, or --launch {}=GRID,BLOCK",
-                item.name
-            ));
+            run.refused = Some(not_launched(item));
             return run;
         }
         Err(why) => {
@@ -196,6 +196,20 @@ fn one(doc: &Doc, item: &front::Item, options: &SimulateOptions, cancel: &Cancel
         run.refused = Some(why);
     }
     run
+}
+
+/// A phrase.
+fn not_launched(item: &front::Item) -> String {
+    format!(
+        "how it is launched is not known: add `// warpwright: launch(grid, block)` before it, or --launch {}=GRID,BLOCK",
+        item.name
+    )
+}
+
+/// The name of the kernel whose text is at this byte.
+pub fn kernel_at(doc: &Doc, at: u32) -> Option<String> {
+    let here = |i: &&front::Item| i.is_kernel && i.span.start <= at && at < i.span.end;
+    doc.unit().items.iter().find(here).map(|i| i.name.to_string())
 }
 
 /// A kernel that was not run.

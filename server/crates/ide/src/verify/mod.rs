@@ -24,6 +24,7 @@ pub(crate) use effort::Share;
 pub use effort::Verifier;
 pub(crate) use inputs::Layout;
 pub use native::{Natively, Trial};
+pub(crate) use record::{hash_of, plain, scalars};
 pub use record::{
     record, returned, Holds, HostPiece, HostProgram, HostStep, KernelArgument, OriginalArgument,
     OriginalText, Recorded, Spot,

@@ -30,6 +30,7 @@ use crate::units::Unit;
 use crate::{Ask, Which};
 pub use original::{HostProgram, OriginalArgument, OriginalText};
 use reading::read;
+pub(crate) use recorded::hash_of;
 
 /// A loop's kernels and what the host does with them.
 #[derive(Clone, PartialEq, Debug)]
@@ -525,7 +526,7 @@ const DECIDES: &str = "The host decides by what kernels compute what it does nex
 const REAL: f64 = 0.625;
 
 /// What an element holds; `None` where there are pointers or bytes of unknown kinds.
-fn scalars(layout: &Layout) -> Option<Vec<(u64, Scalar)>> {
+pub(crate) fn scalars(layout: &Layout) -> Option<Vec<(u64, Scalar)>> {
     if !layout.pointers.is_empty() || !layout.raw.is_empty() {
         return None;
     }
@@ -565,7 +566,7 @@ fn ask_for(names: &[String]) -> String {
 }
 
 /// A kernel's argument as bytes, as the parameter takes it.
-fn plain(kind: &ParamKind, value: &Value) -> Option<Vec<u8>> {
+pub(crate) fn plain(kind: &ParamKind, value: &Value) -> Option<Vec<u8>> {
     Some(match (kind, value) {
         (ParamKind::Int(k), Value::Int(v)) => v.to_le_bytes()[..k.bits().div_ceil(8) as usize].to_vec(),
         (ParamKind::F32, Value::F32(v)) => v.to_le_bytes().to_vec(),

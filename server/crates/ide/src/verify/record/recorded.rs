@@ -106,7 +106,7 @@ impl Recorder<'_> {
 }
 
 /// Of kernels and of what the host does with them.
-fn hash_of(source: &str, steps: &[HostStep]) -> String {
+pub(crate) fn hash_of(source: &str, steps: &[HostStep]) -> String {
     let hash = text::ContentHash::of_chunks([source, &format!("{steps:?}")].into_iter());
     format!("{:032x}", hash.0)
 }
