@@ -228,6 +228,7 @@ impl Disk {
             headers: Some(ide::Headers::new(Arc::new(search), self.index.clone())),
             compiler,
             target: given.target,
+            threads: Default::default(),
             project: None,
         }
     }

@@ -2,6 +2,7 @@
 //! contract has it. Deliberately absent: how it is shown, and what either room knows.
 
 mod kernels;
+mod variants;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,6 +17,7 @@ use crate::contract::named;
 use crate::limits::profile::START;
 
 pub use kernels::{run_kernel, simulated_kernel};
+pub use variants::{best_first, run_variant};
 
 /// Whose findings are asked.
 pub struct Source<'a> {
@@ -140,6 +142,8 @@ fn plain(source: &Source<'_>, r: &ide::Recorded, target: &str, said: String) -> 
         bytes: (launches == 1).then_some(copied[0] + copied[1]),
         flops: None,
         share_of_ceiling: None,
+        variant: None,
+        sectors: None,
         predicted_ns: None,
         hash: r.hash.clone(),
         said,

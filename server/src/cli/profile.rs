@@ -2,6 +2,7 @@
 //! CUDA file has already.
 
 mod kernels;
+mod variants;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,6 +38,9 @@ pub struct ProfileArgs {
     /// A kernel's launch, as `simulate` takes it: NAME=GXxGYxGZ,BXxBYxBZ[,SHARED BYTES][,parameter=VALUE][,array[ELEMENTS]]
     #[arg(long = "launch", value_name = "NAME=GRID,BLOCK")]
     launches: Vec<String>,
+    /// Each way to lay out the threads of a loop's kernel, side by side: `mappings`, which loop runs along x and how large blocks are
+    #[arg(long, value_enum, value_name = "WHICH")]
+    variants: Option<Variants>,
     #[command(flatten)]
     there: ThereArgs,
     /// Where: `local` (a GPU of this machine), `simulator` (none), the name of a host as `ssh` takes it, or `slurm:PARTITION`, a GPU that
@@ -57,6 +61,12 @@ pub struct ProfileArgs {
     /// A C file, or a CUDA file
     #[arg(value_name = "FILE")]
     file: PathBuf,
+}
+
+/// What is run side by side.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum Variants {
+    Mappings,
 }
 
 /// How hosts are reached.
@@ -116,6 +126,11 @@ pub fn run(args: &ProfileArgs) -> anyhow::Result<Done> {
         true => vec![args.function.clone().map_or(ide::Which::Marked, ide::Which::MarkedIn)],
         false => chosen(findings, &args.loop_lines, args.function.as_deref()),
     };
+    let (limit, ask) = (Duration::from_secs(args.limit), &report.ask);
+    let source = Source { path: &args.file, ask, findings, headers, of_part: &of_part, limit };
+    if args.variants == Some(Variants::Mappings) {
+        return variants::run(args, &source, &whiches);
+    }
     let several = whiches.len() > 1;
     let recorded: Vec<(u32, Result<ide::Recorded, String>)> = whiches
         .iter()
@@ -133,8 +148,6 @@ pub fn run(args: &ProfileArgs) -> anyhow::Result<Done> {
             "no loop here becomes a kernel, so there is nothing to measure. `warpwright offload` says why."
         );
     }
-    let (limit, ask) = (Duration::from_secs(args.limit), &report.ask);
-    let source = Source { path: &args.file, ask, findings, headers, of_part: &of_part, limit };
     let mut there = None;
     let (mut runs, mut refused) = (Vec::new(), false);
     for (line, one) in recorded {

@@ -241,6 +241,8 @@ mod tests {
             bytes: Some(1_638_000_000),
             flops: None,
             share_of_ceiling: Some(0.87),
+            variant: None,
+            sectors: None,
             predicted_ns: None,
             hash: String::new(),
             said: "<b>".into(),

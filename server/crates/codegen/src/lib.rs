@@ -23,7 +23,7 @@ pub use plan::{
     has_word, plan, plan_name, region_needs, widest, Axis, BufferPlan, DeviceFunction, Dim, Ends, FinalValue,
     FunctionTrouble, HostForm, HostValue, InductionPlan, Input, Kernel, MinMaxForm, NextStep, Note, Plan,
     Reason, ReductionPlan, Refusal, RefusalKind, RegionPlan, Scalar, Site, Stride, Test, TestKind,
-    ThreadPlan, View, BLOCK_THREADS,
+    ThreadPlan, ThreadShape, View, BLOCK_THREADS,
 };
 
 /// How the names of functions end that stand for a loop.

@@ -27,6 +27,8 @@ pub struct Options {
     pub compiler: Option<Arc<front::Predefined>>,
     /// What kernels are written for, and whose devices they are judged for.
     pub target: Target,
+    /// How threads of kernels are laid out, where it is not left to the plan.
+    pub threads: codegen::ThreadShape,
     /// The files around it; `None`: none is known.
     pub project: Option<Project>,
 }

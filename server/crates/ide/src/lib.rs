@@ -101,9 +101,10 @@ pub use settings::{Level, Settings};
 pub use simulate::{shim as cpu_runtime, ElementKind};
 pub use transform::{transform, transformations, Listed, Transformed};
 pub use verify::{
-    all_transferred, given_names, record, returned, verify, At, Copies, Counted, Holds, HostPiece,
-    HostProgram, HostStep, KernelArgument, Natively, OriginalArgument, OriginalText, Outcome, Recorded, Spot,
-    Transferred, Trial, Verifier, VerifyCase, VerifyOptions, VerifyReport,
+    all_transferred, given_names, record, record_variants, returned, verify, At, Copies, Counted,
+    CountedRequests, Holds, HostPiece, HostProgram, HostStep, KernelArgument, Natively, OriginalArgument,
+    OriginalText, Outcome, Recorded, Spot, Transferred, Trial, Variant, Verifier, VerifyCase, VerifyOptions,
+    VerifyReport,
 };
 pub use views::{
     show_all_dependences, show_call_graph, show_dependences, show_terms, Drawn, DrawnEdge, DrawnNode, View,

@@ -306,6 +306,30 @@ pub(crate) mod verify_record {
     pub(crate) const ANSWERS: usize = 8 << 20;
 }
 
+/// Of `verify::record::variants`.
+pub(crate) mod verify_record_variants {
+    /// Blocks that are tried: from few warps to many, and flat to square.
+    pub(crate) const BLOCKS: [[u32; 3]; 14] = [
+        [64, 1, 1],
+        [128, 1, 1],
+        [256, 1, 1],
+        [512, 1, 1],
+        [1024, 1, 1],
+        [32, 4, 1],
+        [32, 8, 1],
+        [32, 16, 1],
+        [16, 16, 1],
+        [64, 4, 1],
+        [128, 2, 1],
+        [32, 4, 2],
+        [16, 4, 4],
+        [64, 2, 2],
+    ];
+    /// Integers are no larger where requests are counted, and steps of a launch.
+    pub(crate) const SMALL_SIZE: i128 = 96;
+    pub(crate) const STEPS: u64 = 20_000_000;
+}
+
 /// Of `words::mapping`.
 pub(crate) mod words_mapping {
     /// Accesses named in one line at most.

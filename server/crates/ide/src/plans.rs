@@ -615,5 +615,6 @@ pub(crate) fn input<'a>(
         name,
         taken: site.taken,
         opening: Some(site.opening),
+        threads: view.doc.options().threads,
     }
 }

@@ -55,6 +55,10 @@ pub struct ProfileRun {
     pub flops: Option<u64>,
     /// Those bytes a second, of those that a large copy on the device moves, both measured.
     pub share_of_ceiling: Option<f64>,
+    /// With `--variants`: how threads are laid out in this one; runs then come with the best first.
+    pub variant: Option<String>,
+    /// With `--variants`: sectors that the kernels' warps ask of memory in the simulator, at the small sizes that `said` names.
+    pub sectors: Option<u64>,
     /// What was predicted before; nothing predicts yet.
     pub predicted_ns: Option<u64>,
     /// Of kernels and what the host does: another one, other numbers.

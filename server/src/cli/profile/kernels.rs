@@ -18,6 +18,12 @@ pub fn run(args: &ProfileArgs, input: Input) -> anyhow::Result<Done> {
             args.file.display()
         );
     }
+    if args.variants.is_some() {
+        anyhow::bail!(
+            "{} has kernels whose threads are laid out by their own text; --variants is for loops of C files.",
+            args.file.display()
+        );
+    }
     let is_simulated = args.on == "simulator";
     let reader = args.source.reader(std::slice::from_ref(&args.file));
     let headers = reader.for_compiler(&input.path);

@@ -494,7 +494,8 @@ impl<'i, 'a> Builder<'i, 'a> {
             (false, 2) => [32, 32, 1],
             (false, _) => [16, 8, 8],
         };
-        (block, most_blocks)
+        let asked = self.input.threads.fitting(dimensions, partials, &self.input.target.limits);
+        (asked.unwrap_or(block), most_blocks)
     }
 
     /// Where the loop stands in its file.

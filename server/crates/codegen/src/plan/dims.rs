@@ -106,9 +106,11 @@ impl<'a> Builder<'_, 'a> {
         dims
     }
 
-    /// Which axis each loop of the band runs along: x, whose neighbours are a warp's lanes, is the one that the facts name.
+    /// Which axis each loop of the band runs along: x, whose neighbours are a warp's lanes, is the one that the facts name, or that is
+    /// asked for.
     fn axes(&self) -> Vec<Axis> {
-        let x = self.input.offload.lanes.min(self.band.len().saturating_sub(1));
+        let x =
+            self.input.threads.x.unwrap_or(self.input.offload.lanes).min(self.band.len().saturating_sub(1));
         let mut rest = [Axis::Y, Axis::Z].into_iter();
         let mut axes = vec![Axis::X; self.band.len()];
         for k in (0..axes.len()).rev().filter(|&k| k != x) {

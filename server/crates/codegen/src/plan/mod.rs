@@ -28,6 +28,7 @@ mod region;
 mod region_rows;
 mod rows;
 mod scalars;
+mod shape;
 mod signed_zeros;
 mod simplify;
 mod support;
@@ -60,6 +61,7 @@ pub(crate) use noticed::{noticed, Noticed};
 pub use refuse::{NextStep, Reason, Refusal, RefusalKind};
 pub use region::{plan_name, plan_region, region_needs, RegionPlan};
 pub use rows::{RowsPart, RowsPlan};
+pub use shape::ThreadShape;
 pub use signed_zeros::Zeros;
 pub(crate) use support::is_written_out;
 pub(crate) use threads::comparison;
@@ -93,6 +95,7 @@ pub struct Input<'a> {
     pub taken: &'a [String],
     /// Where pragmas of other tools that belong to the loop begin, in the file; `None`: there are none.
     pub opening: Option<u32>,
+    pub threads: ThreadShape,
 }
 
 /// Where the host code stands.

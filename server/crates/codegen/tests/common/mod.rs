@@ -93,6 +93,7 @@ pub fn offload_for(target: &'static gpu::Row, text: &str, function: &str, nth: u
         name: "",
         taken: &[],
         opening,
+        threads: Default::default(),
     };
     match codegen::plan(&input) {
         Err(r) => Outcome::Refused(r),

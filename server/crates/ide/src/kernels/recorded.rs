@@ -107,7 +107,7 @@ fn one(
     let compared = recorder.compared(&shape);
     let timed = match &compared {
         Ok((followed, at)) if *at == shape => followed.clone(),
-        Err(Stop::Wrong(why, at)) if *at == shape => return Err(why.clone()),
+        Err(Stop::Wrong(why, at)) if **at == shape => return Err(why.clone()),
         _ => recorder.sized(&shape)?,
     };
     let compared = compared.map_err(|stop| stop.words()).and_then(|(f, at)| {

@@ -26,8 +26,8 @@ pub(crate) use inputs::Layout;
 pub use native::{Natively, Trial};
 pub(crate) use record::{hash_of, plain, scalars};
 pub use record::{
-    record, returned, Holds, HostPiece, HostProgram, HostStep, KernelArgument, OriginalArgument,
-    OriginalText, Recorded, Spot,
+    record, record_variants, returned, CountedRequests, Holds, HostPiece, HostProgram, HostStep,
+    KernelArgument, OriginalArgument, OriginalText, Recorded, Spot, Variant,
 };
 pub(crate) use smaller::{changed_words, smaller};
 pub use transfers::{all_transferred, At, Transferred};

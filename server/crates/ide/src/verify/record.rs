@@ -13,6 +13,7 @@ mod of_input;
 mod original;
 mod reading;
 mod recorded;
+mod variants;
 
 use std::sync::Arc;
 
@@ -31,6 +32,7 @@ use crate::{Ask, Which};
 pub use original::{HostProgram, OriginalArgument, OriginalText};
 use reading::read;
 pub(crate) use recorded::hash_of;
+pub use variants::{record_variants, CountedRequests, Variant};
 
 /// A loop's kernels and what the host does with them.
 #[derive(Clone, PartialEq, Debug)]
@@ -162,15 +164,25 @@ fn one(ask: &Ask, findings: &Findings, unit: &Unit, given: &[(String, i128)]) ->
         return Err(format!("Host text in {} is not recorded yet.", ask.doc.language().title));
     }
     let done = offloaded(ask, findings, unit)?;
+    made(ask, findings, (unit, &done), given)
+}
+
+/// With what a loop became.
+fn made(
+    ask: &Ask,
+    findings: &Findings,
+    (unit, done): (&Unit, &Offloaded),
+    given: &[(String, i128)],
+) -> Result<Recorded, String> {
     let stale = || "The loop is not there any more.".to_owned();
     let view = findings.view(ask, unit.first.item).ok_or_else(stale)?;
-    with_recorder(ask, &view, &done, |recorder| {
+    with_recorder(ask, &view, done, |recorder| {
         recorder.knows(given)?;
         let recorded = recorder.chosen(given).map_err(NotRecorded::Unfollowed);
-        match recorded.and_then(|sizes| recorder.recorded(unit, &done, &sizes)) {
+        match recorded.and_then(|sizes| recorder.recorded(unit, done, &sizes)) {
             Ok(recorded) => Ok(recorded),
             Err(NotRecorded::Unfollowed(why)) if !ask.cancel.is_cancelled() => {
-                let other = recorder.of_input(unit, &done, given, recorded::in_words(&why));
+                let other = recorder.of_input(unit, done, given, recorded::in_words(&why));
                 other.map_err(|also| format!("{why} No other input was made up for it: {also}."))
             }
             Err(NotRecorded::Unfollowed(why) | NotRecorded::Known(why)) => Err(why),

@@ -21,7 +21,7 @@ pub(super) const POISON: u8 = 0xCB;
 pub(super) enum Stop {
     TooLarge,
     /// What goes wrong in it, a phrase, and with which launch.
-    Wrong(String, Shape),
+    Wrong(String, Box<Shape>),
 }
 
 impl Stop {
@@ -102,7 +102,7 @@ impl Recorder<'_> {
 
     /// One run of warps in step, with arrays as large as it turns out to need.
     fn follow(&self, shape: &Shape, steps: u64, most_bytes: u64) -> Result<Followed, Stop> {
-        let wrong = |why: String| Stop::Wrong(why, shape.clone());
+        let wrong = |why: String| Stop::Wrong(why, Box::new(shape.clone()));
         let threads = shape.grid.iter().chain(&shape.block).fold(1u64, |p, &x| p.saturating_mul(x.into()));
         if threads.saturating_mul(self.code.least_steps()) > steps {
             return Err(Stop::TooLarge);
@@ -188,9 +188,9 @@ impl Recorder<'_> {
             }
         });
         match found {
-            Some(what) => Err(Stop::Wrong(what, shape.clone())),
+            Some(what) => Err(Stop::Wrong(what, Box::new(shape.clone()))),
             None if !report.completed => {
-                Err(Stop::Wrong("it does not come to its end".to_owned(), shape.clone()))
+                Err(Stop::Wrong("it does not come to its end".to_owned(), Box::new(shape.clone())))
             }
             None => Ok(()),
         }
@@ -204,7 +204,7 @@ impl Recorder<'_> {
         schedule: Schedule,
         budget: &Budget,
     ) -> Result<(simulate::GridReport, Vec<Vec<u8>>), Stop> {
-        let wrong = |why: String| Stop::Wrong(why, shape.clone());
+        let wrong = |why: String| Stop::Wrong(why, Box::new(shape.clone()));
         let (mut heap, mut values, mut objects) = (Heap::new(), Vec::new(), Vec::<ObjectId>::new());
         for (a, piece) in arguments.iter().zip(pieces(arguments)) {
             match a {
