@@ -318,3 +318,32 @@ fn launches_of_members_and_of_the_runtime_are_launches() {
         super::full(&open_cuda(&text)).diagnostics.iter().map(|d| d.code.to_string()).collect();
     assert!(!told.contains(&"unchecked-launch".to_owned()), "{told:?}");
 }
+
+/// What is right for the values taken for a launch is said to be right only if it is for all that the program may give.
+#[test]
+fn no_race_is_said_of_values_that_were_taken_alone() {
+    let said = |kernel: &str, host: &str| {
+        let doc = open_cuda(&format!("{kernel}\n{host}"));
+        let reports = kernel_reports(&Ask::thorough(&doc), &[]);
+        reports[0].races.words.clone()
+    };
+    let shift = "__global__ void k(float *a, int n, int s) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i + s < n) a[i] = a[i + s]; }";
+    let apart = "__global__ void k(float *a, int n, int s) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i + s < n) a[i] = s; }";
+    let whole = "__global__ void k(float *a, int n, int s) { if (threadIdx.x == 0) a[s] = n; }";
+    let meet = "__global__ void k(float *a, int n, int s) { int i = threadIdx.x; if (i < s) __syncthreads(); a[i] = n; }";
+    let rounds = "void f(float *a) { for (int s = 0; s < 4; s++) k<<<4, 256>>>(a, 1024, s); }";
+    let given = "void f(float *a, int argc) { int s = 0; if (argc > 1) s = 4; k<<<4, 256>>>(a, 1024, s); }";
+    let blocks =
+        "void f(float *a, int argc) { int b = 1; if (argc > 1) b = argc; k<<<b, 256>>>(a, 1024, 0); }";
+    for host in [rounds, given] {
+        let words = said(shift, host);
+        assert_eq!(
+            words,
+            "whether it has races is not known: it has none for `s` = 0, and the program may launch it with other values"
+        );
+        assert!(said(apart, host).starts_with("no race"), "{host}: {}", said(apart, host));
+    }
+    assert!(said(whole, blocks).starts_with("whether it has races is not known"), "{}", said(whole, blocks));
+    let full = "void f(float *a) { for (int s = 256; s > 0; s -= 10) k<<<1, 256>>>(a, 1, s); }";
+    assert!(said(meet, full).starts_with("whether it has races is not known"), "{}", said(meet, full));
+}
