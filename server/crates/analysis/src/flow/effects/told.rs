@@ -20,6 +20,8 @@ use crate::Summary;
 /// A place of the body's text: terms in the order in which they are written.
 type Moment = u32;
 
+/// What is known of a structure until a moment.
+type Homes = FxHashMap<(SymbolId, Moment), Option<Rc<Home>>>;
 /// See [`changes`].
 type Changes = Rc<Vec<(TermId, Option<Arc<str>>)>>;
 
@@ -39,7 +41,7 @@ pub(super) struct Known {
     /// See [`Effects::tells_nobody`].
     told: OnceCell<Told>,
     /// See [`Effects::home`].
-    homes: RefCell<FxHashMap<(SymbolId, Moment), Option<Rc<Home>>>>,
+    homes: RefCell<Homes>,
     /// What may change members of structures that nobody else knows of.
     changes: RefCell<FxHashMap<SymbolId, Changes>>,
 }
