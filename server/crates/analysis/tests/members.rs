@@ -61,6 +61,8 @@ fn asks_nothing(function: &str) -> bool {
          static void set(vec *v, int i, double y) {{ if (i < 0) stranger(\"range\", i); v->x[v->stride * i] = y; }}
          static void widen(vec *v) {{ v->stride++; }}
          static void keep(vec *v) {{ last = v; }}
+         static void through(vec *v) {{ vec **p = &v; (*p)->stride = 3; }}
+         static void boxed(vec *v) {{ vec *all[2] = {{ v, v }}; all[1]->stride = 3; }}
          static void point(vec *v) {{ number = &v->stride; }}
          static grid grid_new(int nx, int ny) {{ grid g; g.nx = nx; g.ny = ny; g.u = malloc(nx * ny * sizeof(double)); return g; }}
          static grid grid_list(int nx, int ny) {{ grid g = {{ nx, ny, 0 }}; g.u = malloc(nx * ny * sizeof(double)); return g; }}
@@ -104,6 +106,8 @@ fn what_may_have_changed_since_is_not_known() {
         "void f(int n, double *y) { vec *v = made(n); widen(v); for (int i = 0; i < n; i++) v->x[i * v->stride] = y[i]; }",
         "void f(int n, double *y) { vec *v = made(n); keep(v); last->stride = n; for (int i = 0; i < n; i++) v->x[i * v->stride] = y[i]; }",
         "void f(int n, double *y) { vec *v = made(n); point(v); *number = n; for (int i = 0; i < n; i++) v->x[i * v->stride] = y[i]; }",
+        "void f(int n, double *y) { vec *v = made(n); through(v); for (int i = 0; i < n; i++) v->x[i * v->stride] = y[i]; }",
+        "void f(int n, double *y) { vec *v = made(n); boxed(v); for (int i = 0; i < n; i++) v->x[i * v->stride] = y[i]; }",
         "void f(int n, double *y) { vec *v = made(n); told(v); for (int i = 0; i < n; i++) v->x[i * v->stride] = y[i]; }",
         "void f(int n, double *y) { vec *v = made(n); int *p = &v->stride; *p = n; for (int i = 0; i < n; i++) v->x[i * v->stride] = y[i]; }",
         "void f(int n, double *y) { vec *v = made(n); if (n > 9) v->stride = n; for (int i = 0; i < n; i++) v->x[i * v->stride] = y[i]; }",

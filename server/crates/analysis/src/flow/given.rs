@@ -96,14 +96,14 @@ fn at_is_own(body: &Body, argument: TermId, s: SymbolId) -> bool {
     false
 }
 
-/// Whether the call may write what its `k`-th argument points to.
+/// Whether the call may write what its `k`-th argument points to; what it keeps, be it in a variable of its own, it may write unseen.
 fn writes_through(body: &Body, known: &Known<'_>, call: TermId, k: usize) -> bool {
     match body.callee(call) {
         Some(f) if body.library.contains(&f) => match &*body.symbols[f].name {
             "free" => false,
             name => library_effect(name).is_none_or(|e| e.trouble.is_some() || e.through(k).written),
         },
-        _ => known(call).and_then(|s| s.params.get(k)).is_none_or(|p| p.written),
+        _ => known(call).and_then(|s| s.params.get(k)).is_none_or(|p| p.written || p.kept || p.handed),
     }
 }
 
