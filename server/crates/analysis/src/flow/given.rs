@@ -9,7 +9,6 @@ use std::sync::Arc;
 use base::IndexId;
 use term::{Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
-use crate::flow::counted_loop::constant;
 use crate::flow::fresh::{is_allocation, is_null, uncast};
 use crate::flow::library::library_effect;
 use crate::flow::owned::{arguments, home};
@@ -213,7 +212,7 @@ fn initial(body: &Body, s: SymbolId, list: TermId) -> BTreeMap<Arc<str>, Given> 
 
 /// A number, or a parameter that keeps what it was given.
 fn given(body: &Body, v: TermId) -> Option<Given> {
-    if let Some(n) = constant(body, v) {
+    if let Some(n) = body.constant(v) {
         return Some(Given::Number(n));
     }
     let s = body.as_symbol(v)?;

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use term::{Body, Op, SymbolId, TermId};
 
 use super::build::Builder;
-use super::BufferPlan;
+use super::{BufferPlan, Plan};
 use crate::access::{chain, Tables};
 
 /// What the host does for rows that know their lengths, beside what it does for any.
@@ -118,5 +118,12 @@ impl Builder<'_, '_> {
         for b in buffers.iter_mut().filter(|b| self.is_managed() && b.rows.is_some()) {
             b.copy_in = true;
         }
+    }
+}
+
+impl Plan<'_> {
+    /// How the host sees to the lengths of rows, where arrays know theirs.
+    pub(crate) fn lengths_of_rows(&self, rows: SymbolId) -> Option<&RowLengths> {
+        self.buffers.iter().find(|b| b.symbol == rows)?.rows.as_ref()?.lengths.as_ref()
     }
 }

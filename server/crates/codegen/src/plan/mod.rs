@@ -95,6 +95,7 @@ pub struct Input<'a> {
     pub taken: &'a [String],
     /// Where pragmas of other tools that belong to the loop begin, in the file; `None`: there are none.
     pub opening: Option<u32>,
+    /// How its threads are laid out.
     pub threads: ThreadShape,
 }
 
@@ -334,11 +335,6 @@ pub(crate) enum StrideSource {
 }
 
 impl Plan<'_> {
-    /// How the host sees to the lengths of rows, where arrays know theirs.
-    pub(crate) fn lengths_of_rows(&self, rows: SymbolId) -> Option<&RowLengths> {
-        self.buffers.iter().find(|b| b.symbol == rows)?.rows.as_ref()?.lengths.as_ref()
-    }
-
     /// The language of the host's side: that of the program.
     pub fn host(&self) -> HostSide {
         match self.body.semantics.checked_bounds {
