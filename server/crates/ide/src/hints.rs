@@ -64,8 +64,8 @@ pub fn inlay_hints(ask: &Ask, findings: &Findings, range: Span, lenses: bool) ->
     hints
 }
 
-/// The loops of which no finding speaks and that run in no thread of a loop around them, with what they are: "loop `j`: unknown (call of
-/// f)".
+/// The loops of which no finding speaks and that run in no thread of a loop around them, with what they are and, of parallel ones, what
+/// that rests on: "loop `j`: unknown (call of f)", "loop `i`: parallel where `a` and `b` do not overlap".
 pub fn unspoken<'f>(ask: &Ask, findings: &'f Findings) -> Vec<(&'f LoopFinding, String)> {
     let spoken: FxHashSet<Span> =
         findings.diagnostics.iter().filter(|d| d.is_of_loop()).map(|d| d.span).collect();
@@ -76,7 +76,8 @@ pub fn unspoken<'f>(ask: &Ask, findings: &'f Findings) -> Vec<(&'f LoopFinding, 
         if is_alone || view.is_generated(l.id) || view.is_in_parallel(l.id) {
             continue;
         }
-        out.push((l, format!("{}: {}", view.loop_name(l.id), label(&view, l.id))));
+        let (name, rests_on) = (view.loop_name(l.id), words::holds_where(&view, l.id));
+        out.push((l, format!("{name}: {}{rests_on}", label(&view, l.id))));
     }
     out
 }

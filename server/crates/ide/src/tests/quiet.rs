@@ -308,3 +308,19 @@ fn a_function_of_any_number_of_arguments_is_not_called_one_of_another_type() {
         "{all}"
     );
 }
+
+/// The short line of a loop says what its being parallel rests on, also where nothing would test it.
+#[test]
+fn the_short_line_of_a_parallel_loop_says_what_it_rests_on() {
+    let code = "void f(int n, float *a, const float *b) { for (int i = 0; i < n; i++) a[i] = b[i + 1]; }\n";
+    for doc in [open(code), open_cuda(code)] {
+        let ask = Ask::thorough(&doc);
+        let found = full(&doc);
+        let said: Vec<String> = unspoken(&ask, &found).into_iter().map(|(_, words)| words).collect();
+        assert_eq!(said, ["loop `i`: parallel where `a` and `b` do not overlap"]);
+    }
+    let alone = open("void f(int n, float *a) { for (int i = 0; i < n; i++) a[i] = i; }\n");
+    let said: Vec<String> =
+        unspoken(&Ask::thorough(&alone), &full(&alone)).into_iter().map(|(_, words)| words).collect();
+    assert_eq!(said, ["loop `i`: parallel"]);
+}

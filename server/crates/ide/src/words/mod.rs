@@ -54,6 +54,14 @@ pub(crate) use threads::{affine_maps, statement_maps, thread_count, threads, val
 /// Of a parallel loop that gets no kernel; the reason follows in a few words.
 pub(crate) const NOT_YET: &str = "not yet offloadable";
 
+/// What the verdict of a parallel loop rests on beside proofs: ` where …`; nothing where that is nothing.
+pub(crate) fn holds_where(view: &FunctionView, id: LoopId) -> String {
+    match conditions_met(view, id, MetBy::RunTimeCheck) {
+        checked if checked.is_empty() || !crate::lints::is_parallel(view.of(id)) => String::new(),
+        checked => format!(" where {}", list(&checked)),
+    }
+}
+
 /// A parallel loop: what runs at once, under which conditions, how to get it.
 pub(crate) fn parallel(view: &FunctionView, id: LoopId) -> String {
     let l = view.of(id);
