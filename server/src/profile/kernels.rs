@@ -5,7 +5,7 @@ use base::CancelToken;
 use device::bundle::Bundle;
 use device::{Check, Measured, ProfileOutcome};
 
-use super::{bundle_of, time, times, Source};
+use super::{apart, bundle_of, by_whom, ms, times, Source};
 
 /// All that is known without a run. What a kernel must move is not counted: arrays may have room that it does not touch.
 fn plain(source: &Source<'_>, k: &ide::RecordedKernel, target: &str, said: String) -> wire::ProfileRun {
@@ -154,10 +154,7 @@ fn compared_words(k: &ide::RecordedKernel, c: &ide::ComparedKernel, m: &Measured
             ("different", said)
         }
         Check::Same { compared, most_ulps, most_relative } => {
-            let apart = match most_ulps {
-                0 => "to the last bit".to_owned(),
-                n => format!("at most {n} representable numbers ({most_relative:.1e}) apart"),
-            };
+            let apart = apart(*most_ulps, *most_relative);
             ("same", format!("The same as the simulator computes{launched}, {apart} ({compared} numbers compared, inputs among them)."))
         }
     }
@@ -172,17 +169,7 @@ fn arrays(k: &ide::RecordedKernel) -> String {
 }
 
 fn said(k: &ide::RecordedKernel, run: &wire::ProfileRun, m: &Measured, compared: &str) -> String {
-    let ms = |t: wire::Nanoseconds| {
-        let percent = 100.0 * t.spread as f64 / t.median as f64;
-        format!("{} (median of {}, spread {percent:.0} %)", time(t.median), t.runs)
-    };
-    let mut out = Vec::new();
-    if m.simulated {
-        out.push(format!(
-            "Run by {}: launches and results are real, times are not and are left out.",
-            m.gpu.name
-        ));
-    }
+    let mut out: Vec<String> = by_whom(m).into_iter().collect();
     out.push(format!("Launched {} with {}.", k.launch, arrays(k)));
     if let Some(t) = run.kernel_ns {
         out.push(format!(

@@ -22,6 +22,7 @@ use crate::flow::ends::{endless, never_comes_to_its_end};
 use crate::flow::given::set_members;
 use crate::flow::library::{library_effect, LibraryResult};
 use crate::flow::owned::{copies_unseen, returned_members, stores_pointers};
+use crate::flow::parts::{field_cell, FieldCell};
 use crate::{Roots, Summary, Through, TroubleKind};
 
 pub(crate) fn local(body: &Body) -> Local {
@@ -86,8 +87,8 @@ pub(crate) fn solve<'f>(
                 };
                 // of what calls itself nothing is taken for granted in a circle
                 match Scan::of(body, &find, now[k].clone(), !now[k].recursive) {
-                    out if out.stores_others => Scan::of(body, &find, now[k].clone(), false),
-                    out => out,
+                    (out, true) if out.stores_others => Scan::of(body, &find, now[k].clone(), false).0,
+                    (out, _) => out,
                 }
             };
             if next != now[k] {
@@ -104,8 +105,7 @@ pub(crate) fn solve<'f>(
 /// Whether the place is a part of a union: what is read there may have been stored as something else.
 fn in_union(body: &Body, mut t: TermId) -> bool {
     while let (Op::Member { .. }, &[of]) = (body.op(t), body.args(t)) {
-        let whole = body.types.element(body.ty(of)).unwrap_or(body.ty(of));
-        if !matches!(body.types.kind(whole), TypeKind::Record(r) if !body.types.record(*r).is_union) {
+        if !matches!(field_cell(body, t), Some(FieldCell::Own(_))) {
             return true;
         }
         t = of;
@@ -139,6 +139,8 @@ struct Scan<'s> {
     /// Whether pointers found in memory that it made are taken to lead to memory that it made: right where no other is stored there,
     /// as each step of a run rests on those before it.
     is_closed: bool,
+    /// Whether anything rests on that.
+    rests_on_it: Cell<bool>,
     /// Whether an address becomes a number.
     has_numbers: bool,
     out: Summary,
@@ -154,11 +156,13 @@ enum Use {
 }
 
 impl<'s> Scan<'s> {
-    fn of(body: &'s Body, known: &'s Find<'s>, out: Summary, is_closed: bool) -> Summary {
-        let (roots, is_too_deep) = (FxHashMap::default(), Cell::new(false));
-        let mut scan = Scan { body, known, is_too_deep, roots, is_closed, has_numbers: false, out };
+    /// The summary, and whether it rests on `is_closed`.
+    fn of(body: &'s Body, known: &'s Find<'s>, out: Summary, is_closed: bool) -> (Summary, bool) {
+        let (roots, is_too_deep, rests_on_it) = (FxHashMap::default(), Cell::new(false), Cell::new(false));
+        let mut scan =
+            Scan { body, known, is_too_deep, roots, is_closed, rests_on_it, has_numbers: false, out };
         scan.run();
-        scan.out
+        (scan.out, scan.rests_on_it.get())
     }
 }
 
@@ -302,6 +306,7 @@ impl Scan<'_> {
             Op::Index | Op::Deref | Op::Member { .. } if self.is_closed => {
                 let of = self.roots_of_place(t, depth + 1);
                 let is_new = of == Roots { fresh: true, ..Roots::default() } && !in_union(body, t);
+                self.rests_on_it.set(self.rests_on_it.get() || is_new);
                 if is_new {
                     of
                 } else {

@@ -7,16 +7,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base::IndexId;
-use term::{Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+use term::{Body, Field, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::flow::fresh::{is_allocation, is_null, uncast};
 use crate::flow::library::library_effect;
-use crate::flow::owned::{arguments, home};
+use crate::flow::owned::{arguments, home, Known};
 use crate::flow::parts::{field_cell, FieldCell};
-use crate::{Given, Summary};
-
-/// What is known of the function that a call calls.
-type Known<'k> = dyn Fn(TermId) -> Option<&'k Summary> + 'k;
+use crate::Given;
 
 /// The variable and the member that a place names, of a structure or of what a pointer points to.
 pub(crate) fn member_of(body: &Body, place: TermId) -> Option<(SymbolId, Arc<str>)> {
@@ -62,7 +59,8 @@ pub(crate) fn changes(
                 }
                 Op::Call => {
                     let of = args.iter().skip(1).position(|&a| a == at);
-                    let may_be_address = body.types.element(body.ty(at)).is_some() && at_is_own(body, at, s);
+                    let may_be_address =
+                        body.types.element(body.ty(at)).is_some() && may_show_it(body, at, s);
                     if of.is_some_and(|k| may_be_address && writes_through(body, known, p, k)) {
                         out.push((p, None));
                     }
@@ -77,7 +75,7 @@ pub(crate) fn changes(
 }
 
 /// Whether the argument may be a pointer to the structure or a part of it, and not one that was loaded from it.
-fn at_is_own(body: &Body, argument: TermId, s: SymbolId) -> bool {
+fn may_show_it(body: &Body, argument: TermId, s: SymbolId) -> bool {
     let mut at = uncast(body, argument);
     if body.as_symbol(at) == Some(s) {
         return true;
@@ -201,13 +199,19 @@ fn made_with(body: &Body, known: &Known<'_>, list: TermId, s: SymbolId) -> Optio
 
 /// What members have from a list of values.
 fn initial(body: &Body, s: SymbolId, list: TermId) -> BTreeMap<Arc<str>, Given> {
-    let TypeKind::Record(r) = body.types.kind(body.symbols[s].ty) else { return BTreeMap::new() };
-    let fields = body.types.record(*r).fields.as_deref().unwrap_or_default();
-    // behind an array or a structure braces may be left out
+    let given = |&v: &TermId, ty| given(body, v).filter(|g| fits(body, *g, ty));
+    let listed = first_scalars(body, body.symbols[s].ty).zip(body.args(list));
+    listed.filter_map(|(f, v)| Some((f.name.clone(), given(v, f.ty)?))).collect()
+}
+
+/// The members of a structure before the first that is an array or a structure, behind which a list of values may leave out braces.
+pub(crate) fn first_scalars(body: &Body, ty: TypeId) -> impl Iterator<Item = &Field> + '_ {
+    let fields = match body.types.kind(ty) {
+        TypeKind::Record(r) => body.types.record(*r).fields.as_deref().unwrap_or_default(),
+        _ => &[],
+    };
     let is_scalar = |ty| !matches!(body.types.kind(ty), TypeKind::Array { .. } | TypeKind::Record(_));
-    let scalars = fields.iter().take_while(|f| is_scalar(f.ty) && !f.name.is_empty() && f.bits.is_none());
-    let given = |&v: &TermId, ty| given(body, v).filter(|&g| fits(body, g, ty));
-    scalars.zip(body.args(list)).filter_map(|(f, v)| Some((f.name.clone(), given(v, f.ty)?))).collect()
+    fields.iter().take_while(move |f| is_scalar(f.ty) && !f.name.is_empty() && f.bits.is_none())
 }
 
 /// A number, or a parameter that keeps what it was given.

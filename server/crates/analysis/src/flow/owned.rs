@@ -18,7 +18,7 @@ use crate::flow::parts::holds_pointer;
 use crate::{Roots, Summary};
 
 /// What is known of the function that a call calls.
-type Known<'k> = dyn Fn(TermId) -> Option<&'k Summary> + 'k;
+pub(crate) type Known<'k> = dyn Fn(TermId) -> Option<&'k Summary> + 'k;
 
 /// What is known of a structure that nobody was told of: each object that its variable stands for was made anew, and is reached through
 /// the variable alone.

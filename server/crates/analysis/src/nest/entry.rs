@@ -16,6 +16,7 @@ use crate::algebra::project::project;
 use crate::flow::counted_loop;
 use crate::flow::effects::Effects;
 use crate::nest::builder::{AtEntry, Builder};
+use crate::nest::pieces::Pieces;
 use crate::{Control, Param, Step};
 
 /// What may have changed between a place and the root.
@@ -234,16 +235,18 @@ impl Builder<'_> {
             let v = m.plain_value(e)?;
             m.convert(vec![(Domain::always(), v)], from, to, e)
         });
-        if let Some(value) = value {
-            if let [(_, v)] = &value[..] {
-                // of a quotient nothing is known but its name, and the variable has one
-                let is_opaque =
-                    v.as_var().is_some_and(|x| matches!(self.vars.kind(x), VarKind::Param(Param::Term(_))));
-                if v.is_linear() && v.vars().all(|x| self.is_param(x)) && !is_opaque {
-                    self.entry.values.insert(s, v.clone());
-                }
-            }
+        if let Some(v) = value.and_then(|v| self.settled(&v)) {
+            self.entry.values.insert(s, v);
         }
+    }
+
+    /// The one value, if it is made of fixed numbers that have names: of a quotient nothing is known but its name, and who has it as its
+    /// value has a name.
+    pub(super) fn settled(&self, value: &Pieces) -> Option<Poly> {
+        let [(_, v)] = value.as_slice() else { return None };
+        let is_opaque =
+            v.as_var().is_some_and(|x| matches!(self.vars.kind(x), VarKind::Param(Param::Term(_))));
+        (v.is_linear() && v.vars().all(|x| self.is_param(x)) && !is_opaque).then(|| v.clone())
     }
 
     /// `half = (n + 1) / 2; for (i = 0; i < half; i++)`: where the loop has an iteration, half is positive, so that the

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use term::{IntKind, Op, SymbolId, TermId, TypeId, TypeKind};
 
-use crate::algebra::poly::{Constraint, Domain, Poly, VarKind};
-use crate::flow::given::{is_a_number_alone, member_of};
+use crate::algebra::poly::{Constraint, Domain, Poly};
+use crate::flow::given::{first_scalars, is_a_number_alone, member_of};
 use crate::flow::owned::arguments;
 use crate::nest::builder::Builder;
 use crate::nest::entry::Changed;
@@ -66,12 +66,7 @@ impl Builder<'_> {
                 }
             }
             Op::InitList if body.types.element(ty).is_none() => {
-                // behind an array or a structure braces may be left out
-                let is_scalar =
-                    |ty| !matches!(body.types.kind(ty), TypeKind::Array { .. } | TypeKind::Record(_));
-                let scalars =
-                    fields.iter().take_while(|f| is_scalar(f.ty) && !f.name.is_empty() && f.bits.is_none());
-                for (f, &v) in scalars.zip(body.args(value)) {
+                for (f, &v) in first_scalars(body, ty).zip(body.args(value)) {
                     if body.types.as_int(f.ty).is_some() {
                         self.member_is(s, f.name.clone(), v, &[body.ty(v), f.ty], t, changed);
                     }
@@ -104,12 +99,8 @@ impl Builder<'_> {
             }
             Some(v)
         });
-        let Some([(_, v)]) = value.as_deref() else { return };
-        // of a quotient nothing is known but its name
-        let is_opaque =
-            v.as_var().is_some_and(|x| matches!(self.vars.kind(x), VarKind::Param(crate::Param::Term(_))));
-        if v.is_linear() && v.vars().all(|x| self.is_param(x)) && !is_opaque {
-            self.know_member(s, field, v.clone());
+        if let Some(v) = value.and_then(|v| self.settled(&v)) {
+            self.know_member(s, field, v);
         }
     }
 

@@ -12,7 +12,7 @@ use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::Effects;
 use crate::flow::called::keeps;
-use crate::flow::given::changes;
+use crate::flow::given::{changes, member_of};
 use crate::flow::owned::{home, Home};
 use crate::flow::parts::{base_symbol, owner, pointed_by};
 use crate::Summary;
@@ -132,14 +132,8 @@ impl Effects<'_> {
 
     /// Whether the pointer is a member of a local structure that alone leads to its memory, until the end of a loop.
     pub(crate) fn owns_memory(&self, during: TermId, path: SymbolId) -> bool {
-        let body = self.body;
-        let place = body.path_term(path).map(|t| (body.op(t), body.args(t)));
-        let Some((Op::Member { field, .. }, &[mut of])) = place else { return false };
-        if let (Op::Deref, &[pointer]) = (body.op(of), body.args(of)) {
-            of = pointer;
-        }
-        let home = body.as_symbol(of).and_then(|s| self.home(during, s));
-        home.is_some_and(|h| h.alone.contains(field))
+        let place = self.body.path_term(path).and_then(|t| member_of(self.body, t));
+        place.is_some_and(|(s, field)| self.home(during, s).is_some_and(|h| h.alone.contains(&field)))
     }
 
     /// The local pointer through whose structure alone the memory is reached that a pointer found there leads to, until the end of a
