@@ -298,8 +298,10 @@ impl Slicer<'_> {
     /// subscripts that the host can compute. It is read only where the loop surely does.
     fn is_element(&self, t: TermId, sure: bool) -> bool {
         let body = self.body;
-        let part =
-            |of: TermId| *body.op(of) == Op::Index || matches!(body.op(of), Op::Member { arrow: false, .. });
+        let part = |of: TermId| {
+            let is_sized = body.types.size_align(body.ty(of)).is_some();
+            is_sized && matches!(body.op(of), Op::Index | Op::Member { arrow: false, .. })
+        };
         match (body.op(t), body.args(t)) {
             (Op::Member { arrow: false, .. }, &[of]) => part(of) && self.is_element(of, sure),
             (Op::Index, &[array, subscript]) => {
@@ -552,11 +554,9 @@ impl Slicer<'_> {
                 match self.is_plain(subscript, sure) {
                     true => {
                         self.touched.push(t);
-                        let again = |s: &SearchStep| match s {
-                            SearchStep::Touch { from: f, subscript: o, sure: s } => {
-                                *f == from && body.same(*o, subscript) && (*s || !sure)
-                            }
-                            _ => false,
+                        let again = |s: &SearchStep| {
+                            matches!(s, SearchStep::Touch { from: f, subscript: o, sure: s }
+                                if *f == from && body.same(*o, subscript) && (*s || !sure))
                         };
                         if !out.iter().rev().take_while(|s| !sets_any(s)).any(again) {
                             out.push(SearchStep::Touch { from, subscript, sure });

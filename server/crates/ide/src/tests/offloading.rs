@@ -228,3 +228,22 @@ fn signs_of_zeros_are_the_loops() {
     assert!(asks("float", "float d = x[i] + 0.0; if (d < m) m = d;"));
     assert!(!asks("float", "float d = x[i] * x[i]; if (d < m) m = d;"));
 }
+
+/// What the host looks for in rows of constant length it is given one behind the other.
+#[test]
+fn ends_are_looked_for_in_rows_of_constant_length() {
+    for code in [
+        "void f(int n, const int (*edge)[2], const float *w, float *res)\n{\n    for (int e = 0; e < n; e++) { res[edge[e][0]] -= w[e]; res[edge[e][1]] += w[e]; }\n}\n",
+        "int pairs[1000][3];\nvoid f(int n, float *res) {\n    for (int e = 0; e < n; e++) res[pairs[e][2]] += 1.0f;\n}\n",
+        "\nvoid f(int n, const int (*g)[2][3], float *res) {\n    for (int e = 0; e < n; e++) res[g[e][1][2]] += 1.0f;\n}\n",
+    ] {
+        let doc = open(code);
+        let report =
+            crate::verify(&crate::Ask::thorough(&doc), &full(&doc), &Which::Line(3), &Default::default()).remove(0);
+        assert_eq!(report.outcome, crate::Outcome::Same, "{code}{}", report.summary);
+    }
+    // how long its rows are the function does not know
+    let code = "\nvoid f(int n, int m, const int p[n][m], float *res) {\n    for (int e = 0; e < n; e++) res[p[e][1]] += 1.0f;\n}\n";
+    let doc = open(code);
+    assert!(offload(&crate::Ask::thorough(&doc), &full(&doc), &Which::Line(3)).is_err());
+}

@@ -5,7 +5,7 @@
 //! be what the loop would see ([`BufferPlan::rank`]).
 
 use analysis::{Expr, Search, SearchStep, Step};
-use term::{BinOp, FloatKind, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
+use term::{BinOp, FloatKind, IntKind, Len, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::checks::test;
 use super::Host;
@@ -228,15 +228,26 @@ fn element(exprs: &Exprs<'_>, t: TermId) -> Option<Term> {
         (Op::Member { field, .. }, &[of]) => {
             Some(Term::head("Dot", vec![element(exprs, of)?, Term::name(&field_name(field))]))
         }
-        (Op::Index, &[array, subscript]) => {
-            let of = match body.array_symbol(array) {
-                Some(s) => Term::Name(read_name(exprs.plan, s)),
-                None => element(exprs, array)?,
-            };
-            Some(of.at(value(exprs, subscript)))
-        }
+        (Op::Index, &[array, subscript]) => match place(exprs, t) {
+            Some((s, at)) => Some(Term::Name(read_name(exprs.plan, s)).at(at)),
+            None => Some(element(exprs, array)?.at(value(exprs, subscript))),
+        },
         _ => None,
     }
+}
+
+/// The array that an element is of, and its place among all elements: the function is given rows one behind the other.
+fn place(exprs: &Exprs<'_>, t: TermId) -> Option<(SymbolId, Term)> {
+    let body = exprs.plan.body;
+    let (Op::Index, &[array, subscript]) = (body.op(t), body.args(t)) else { return None };
+    let at = value(exprs, subscript);
+    if let Some(s) = body.array_symbol(array) {
+        return Some((s, at));
+    }
+    let TypeKind::Array { len: Len::Const(n), .. } = body.types.kind(body.ty(array)) else { return None };
+    let (s, row) = place(exprs, array)?;
+    let before = Term::binary(BinOp::Mul, Term::cast(LONG_LONG, row), Term::Int(i128::from(*n)));
+    Some((s, Term::binary(BinOp::Add, before, at)))
 }
 
 fn steps(exprs: &Exprs<'_>, p: &str, all: &[SearchStep]) -> Vec<Term> {
@@ -377,7 +388,14 @@ impl Host<'_> {
             values.push(self.given.variable(s));
         }
         for r in read(plan, search) {
-            values.push(Term::Name(self.given.array(r)));
+            let array = Term::Name(self.given.array(r));
+            let exprs = Exprs { plan, kernel: self.kernel, dialect: Dialect::Host };
+            let element = plan.body.types.element(plan.body.symbols[r.symbol].ty);
+            let has_rows = element.is_some_and(|e| matches!(plan.body.types.kind(e), TypeKind::Array { .. }));
+            values.push(match has_rows {
+                true => Term::cast(&format!("const {}*", exprs.type_name(r.element)), array),
+                false => array,
+            });
         }
         Term::call(&name(of, array), values)
     }
