@@ -53,6 +53,7 @@ pub use offload::lane_mapping::mappings;
 pub use offload::live::{file_arrays, FileArrays};
 pub use offload::region::written::Written;
 pub use offload::region::RegionGiven;
+pub use threadmap::rounds::NoRounds;
 pub use regions::{Around, Fault, FaultKind, Need, Regions};
 pub use replay_witness::{follow, Argument, Followed};
 
@@ -195,8 +196,8 @@ pub fn region_alone(written: &Written, facts: &Facts, nests: &[LoopId], budget: 
 }
 
 /// The same function with nests in the statements written in rounds, of which each is whole kernels, where otherwise the host would
-/// run loops in a loop; `None` where there are none. `kernels`: the parallel loops in the statements. `joined`: what one launch of a
-/// round can do is one kernel, and `None` where nothing is.
+/// run loops in a loop. `kernels`: the parallel loops in the statements. `joined`: what one launch of a round can do is one kernel, and
+/// [`NoRounds::Apart`] where nothing is.
 pub fn region_in_rounds(
     written: &Written,
     program: &Program,
@@ -204,7 +205,7 @@ pub fn region_in_rounds(
     kernels: &[TermId],
     joined: bool,
     budget: &Budget,
-) -> Option<Written> {
+) -> Result<Written, NoRounds> {
     threadmap::rounds::in_rounds(written, program, facts, kernels, joined, budget)
 }
 

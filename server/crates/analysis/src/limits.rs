@@ -5,10 +5,16 @@
 pub(crate) mod algebra_bounds {
     /// Constraints looked at that are one step of the budget.
     pub(crate) const LOOKED: u64 = 16;
-    /// Values tried for one question, and for the question whether a piece is void.
-    pub(crate) const FUEL: u32 = 300;
-    pub(crate) const FUEL_OF_VOID: u32 = 60;
-    pub(crate) const DEPTH: u32 = 6;
+    /// Values tried for one question (of those that are proved, 99 in 100 need seven), for what suffices for it, for the question
+    /// whether a piece is void, and for the sign of a factor.
+    pub(crate) const FUEL: u32 = 60;
+    pub(crate) const FUEL_OF_ENDS: u32 = 300;
+    pub(crate) const FUEL_OF_VOID: u32 = 40;
+    pub(crate) const FUEL_OF_SIGN: u32 = 20;
+    pub(crate) const DEPTH: u32 = 7;
+    pub(crate) const SIGNS: u32 = 2;
+    /// What a value is multiplied by at most, to take a constraint from it.
+    pub(crate) const MAX_SCALE: i128 = 64;
     /// Counters that are tried at both their ends.
     pub(crate) const CORNERS: u32 = 2;
 }

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use analysis::{Cells, FileArrays, LoopId, Offload, Param, RegionTrouble, RegionTroubleKind, Written};
+use analysis::{Cells, FileArrays, LoopId, NoRounds, Offload, Param, RegionTrouble, RegionTroubleKind, Written};
 use base::{Budget, CancelToken};
 use rustc_hash::FxHashSet;
 use term::{Body, Op, Origin, SymbolId, TermId};
@@ -170,7 +170,11 @@ impl Asked<'_> {
             let budget = Budget::with_cancel(analysis::OFFLOAD_STEPS, self.cancel.clone());
             let rounds = analysis::region_in_rounds(written, program, &view.facts, &kernels, joined, &budget);
             self.count(budget.taken());
-            let Some(rounds) = rounds else { continue };
+            let rounds = match rounds {
+                Ok(rounds) => rounds,
+                Err(NoRounds::Apart) => continue,
+                Err(NoRounds::Nowhere) => break,
+            };
             let made = self.with_view(view, &rounds, |view| {
                 let own = self.nests(view, &rounds.statements);
                 self.alone_or_not(view, &rounds, own, true, then)

@@ -3,6 +3,10 @@
 //! It only ever makes the value smaller, so reaching a value that is not negative is a proof, and reaching a value in
 //! parameters alone is a condition that suffices and that the host can test. Products of a counter with parameters are
 //! allowed where those parameters are known not to be negative.
+//!
+//! A value that is not negative because of the constraints is a sum of them, each times something not negative (Farkas' lemma, for
+//! whole constraints as they stand): each of its monomials is in one of these, with the same sign. So one monomial is looked at
+//! at a time, that which the fewest constraints have, and where none has it nothing is searched any further.
 
 use std::cell::RefCell;
 
@@ -10,7 +14,9 @@ use base::Budget;
 use rustc_hash::FxHashMap;
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var};
-use crate::limits::algebra_bounds::{CORNERS, DEPTH, FUEL, FUEL_OF_VOID, LOOKED};
+use crate::limits::algebra_bounds::{
+    CORNERS, DEPTH, FUEL, FUEL_OF_ENDS, FUEL_OF_SIGN, FUEL_OF_VOID, LOOKED, MAX_SCALE, SIGNS,
+};
 
 /// Whether `e >= 0` everywhere in the domain, as far as substituting bounds can tell. Without steps left: not.
 pub(crate) fn non_negative(e: &Poly, domain: &Domain, context: &[Constraint], budget: &Budget) -> bool {
@@ -86,7 +92,7 @@ impl Known {
             if self.is_void(&all, piece, budget) {
                 continue;
             }
-            let found = all.asked(budget, |fuel| all.reduced(e, is_param, fuel), FUEL)?;
+            let found = all.asked(budget, |fuel| all.reduced(e, is_param, fuel), FUEL_OF_ENDS)?;
             for p in found {
                 if !out.contains(&p) {
                     out.push(p);
@@ -100,21 +106,70 @@ impl Known {
 /// What is left of one question's work.
 struct Fuel {
     values: u32,
+    /// How deep it is looked whether a factor is negative.
+    signs: u32,
     /// Constraints looked at so far.
     looked: u64,
+    /// Values from which no number was reached, with how far was looked: bounds can be put in in any order, and lead to the same.
+    failed: FxHashMap<Poly, u32>,
 }
 
-/// All that holds in one piece of a domain, each with the variables that it names (by their numbers modulo 64): most name
-/// none of those that a value has.
-struct All<'c>(Vec<(u64, &'c Constraint)>);
+impl Fuel {
+    fn new(values: u32, looked: u64) -> Fuel {
+        Fuel { values, signs: SIGNS, looked, failed: FxHashMap::default() }
+    }
+
+    /// Whether a value leads nowhere in so many steps, as far as is known.
+    fn is_hopeless(&self, e: &Poly, depth: u32) -> bool {
+        self.failed.get(e).is_some_and(|&known| known >= depth)
+    }
+}
+
+/// A constraint, with the variables that it names (by their numbers modulo 64): most name none of those that a value has.
+#[derive(Clone, Copy)]
+struct Held<'c> {
+    names: u64,
+    /// Those that it has outside of products: for one of them a bound can be put.
+    alone: u64,
+    of: &'c Constraint,
+}
+
+impl<'c> Held<'c> {
+    fn new(of: &'c Constraint) -> Held<'c> {
+        let alone = of.poly.terms().filter(|(m, _)| m.len() == 1).fold(0, |all, (m, _)| all | bit(m[0]));
+        Held { names: names(&of.poly), alone, of }
+    }
+}
+
+/// All that holds in one piece of a domain.
+struct All<'c> {
+    constraints: Vec<Held<'c>>,
+    /// Whether a variable is not negative, by how far was looked.
+    signs: RefCell<FxHashMap<(Var, u32), bool>>,
+}
+
+/// What is left of a product without these factors.
+fn without(m: &[Var], factors: &[Var]) -> Option<Vec<Var>> {
+    let mut rest = m.to_vec();
+    for f in factors {
+        let at = rest.iter().position(|v| v == f)?;
+        rest.remove(at);
+    }
+    Some(rest)
+}
+
+fn bit(v: Var) -> u64 {
+    1 << (v % 64)
+}
 
 fn names(p: &Poly) -> u64 {
-    p.vars().fold(0, |names, v| names | 1 << (v % 64))
+    p.vars().fold(0, |names, v| names | bit(v))
 }
 
 impl<'c> All<'c> {
     fn new(piece: &'c [Constraint], context: &'c [Constraint]) -> All<'c> {
-        All(piece.iter().chain(context).map(|c| (names(&c.poly), c)).collect())
+        let constraints = piece.iter().chain(context).map(Held::new).collect();
+        All { constraints, signs: RefCell::default() }
     }
 
     /// The answer to one question, paid for; the least one where no steps are left.
@@ -122,7 +177,7 @@ impl<'c> All<'c> {
         if budget.left() == 0 || budget.is_cancelled() {
             return T::default();
         }
-        let mut fuel = Fuel { values, looked: self.0.len() as u64 };
+        let mut fuel = Fuel::new(values, self.constraints.len() as u64);
         let answer = ask(&mut fuel);
         // what was found with the last steps is found
         let _ = budget.spend(1 + fuel.looked / LOOKED);
@@ -141,25 +196,90 @@ impl<'c> All<'c> {
         if let Some(c) = e.as_constant() {
             return c >= 0;
         }
-        if depth == 0 || fuel.values == 0 {
+        if depth == 0 || fuel.values == 0 || fuel.is_hopeless(e, depth) {
             return false;
         }
         fuel.values -= 1;
+        let positive = |m: &[Var], fuel: &mut Fuel| m.iter().all(|&v| self.is_positive(v, fuel));
+        if e.terms().all(|(_, c)| c > 0) && e.terms().all(|(m, _)| positive(m, fuel)) {
+            return true;
+        }
+        for less in self.without_a_monomial(e, fuel) {
+            if self.prove(&less, depth - 1, fuel) {
+                return true;
+            }
+            if fuel.values == 0 {
+                return false;
+            }
+        }
+        fuel.failed.insert(e.clone(), depth);
+        false
+    }
+
+    /// Smaller values without that monomial of a value which the fewest constraints can take away: the simplest first.
+    fn without_a_monomial(&self, e: &Poly, fuel: &mut Fuel) -> Vec<Poly> {
         let named = names(e);
-        // what names the same may leave a number at once; the others lead away from it first
-        let same = self.0.iter().filter(|(names, _)| *names == named);
-        let others = self.0.iter().filter(|(names, _)| names & named != 0 && *names != named);
-        for (_, c) in same.chain(others) {
-            if let Some(less) = self.steps(e, c, &|_| true, depth, fuel) {
-                if self.prove(&less, depth - 1, fuel) {
-                    return true;
+        let near: Vec<&Held<'_>> = self.constraints.iter().filter(|c| c.names & named != 0).collect();
+        let mut best: Option<Vec<Poly>> = None;
+        for (m, coefficient) in e.terms().filter(|(m, _)| !m.is_empty()) {
+            let mut found = Vec::new();
+            for held in &near {
+                fuel.looked += 1;
+                for (of, in_c) in held.of.poly.terms() {
+                    if coefficient.signum() == in_c.signum() || held.of.equality {
+                        found.extend(self.less(e, (m, coefficient), held.of, (of, in_c), fuel));
+                    }
                 }
-                if fuel.values == 0 {
-                    return false;
+            }
+            if best.as_ref().is_none_or(|b| b.len() > found.len()) {
+                let none = found.is_empty();
+                best = Some(found);
+                if none {
+                    break;
                 }
             }
         }
-        false
+        let mut best = best.unwrap_or_default();
+        best.sort_by_key(|p| p.vars().count());
+        best
+    }
+
+    /// `s·e - k·f·c` without the monomial, where `c` has a part of it, `f >= 0` is the rest, and `s >= 1` only makes `k` whole.
+    fn less(
+        &self,
+        e: &Poly,
+        (m, coefficient): (&[Var], i128),
+        c: &Constraint,
+        (of, in_c): (&[Var], i128),
+        fuel: &mut Fuel,
+    ) -> Option<Poly> {
+        let scale = in_c.abs() / base::gcd(coefficient.abs(), in_c.abs());
+        if scale > MAX_SCALE {
+            return None;
+        }
+        let rest = without(m, of)?;
+        let times = Poly::from_terms([(rest.clone(), coefficient * scale / in_c)])?;
+        let less = e.scale(scale)?.sub(&c.poly.mul(&times)?)?;
+        // its constant takes one away only together with another
+        let fits = !of.is_empty() || less.terms().count() < e.terms().count();
+        let is_less = c.equality || rest.iter().all(|&f| self.is_positive(f, fuel));
+        (fits && is_less).then_some(less)
+    }
+
+    /// Whether a variable is proved not to be negative.
+    fn is_positive(&self, v: Var, fuel: &mut Fuel) -> bool {
+        let key = (v, fuel.signs);
+        if fuel.signs == 0 {
+            return false;
+        }
+        if let Some(known) = self.signs.borrow().get(&key) {
+            return *known;
+        }
+        let mut few = Fuel { signs: fuel.signs - 1, ..Fuel::new(FUEL_OF_SIGN, 0) };
+        let positive = self.prove(&Poly::var(v), fuel.signs, &mut few);
+        fuel.looked += few.looked;
+        self.signs.borrow_mut().insert(key, positive);
+        positive
     }
 
     /// Values in parameters, one of which the value is not less than.
@@ -186,7 +306,7 @@ impl<'c> All<'c> {
         e.vars().filter(|&v| !is_param(v)).find_map(|v| {
             let once = e.terms().all(|(m, _)| m.iter().filter(|&&x| x == v).count() <= 1);
             let end = |sign: i128| {
-                let mut bounds = self.0.iter().filter(|(_, c)| !c.equality).map(|(_, c)| &c.poly);
+                let mut bounds = self.constraints.iter().map(|c| c.of).filter(|c| !c.equality).map(|c| &c.poly);
                 bounds.find_map(|c| {
                     // `sign * v + rest >= 0`, where the rest has no `v`
                     let fits = c.coefficient(v) == sign;
@@ -224,11 +344,11 @@ impl<'c> All<'c> {
         }
         fuel.values -= 1;
         let named = names(e);
-        for (_, c) in self.0.iter().filter(|(names, _)| names & named != 0) {
-            if c.poly.vars().all(is_param) {
+        for c in self.constraints.iter().filter(|c| c.alone & named != 0) {
+            if c.of.poly.vars().all(is_param) {
                 continue;
             }
-            if let Some(less) = self.steps(e, c, may, depth, fuel) {
+            if let Some(less) = self.steps(e, c, may, fuel) {
                 if let Some(p) = self.replaced(&less, is_param, may, depth - 1, fuel) {
                     return Some(p);
                 }
@@ -242,14 +362,14 @@ impl<'c> All<'c> {
     fn steps(
         &self,
         e: &Poly,
-        c: &Constraint,
+        held: &Held<'_>,
         may: &dyn Fn(Var) -> bool,
-        depth: u32,
         fuel: &mut Fuel,
     ) -> Option<Poly> {
         fuel.looked += 1;
+        let c = held.of;
         for (m, coefficient) in e.terms() {
-            for (at, v) in m.iter().enumerate().filter(|(_, v)| may(**v)) {
+            for (at, v) in m.iter().enumerate().filter(|(_, v)| held.alone & bit(**v) != 0 && may(**v)) {
                 let in_c = c.poly.coefficient(*v);
                 if in_c == 0 || (coefficient.signum() != in_c.signum() && !c.equality) {
                     continue;
@@ -258,7 +378,7 @@ impl<'c> All<'c> {
                     1 => 1,
                     a => a / base::gcd(coefficient.abs(), a),
                 };
-                if scale > 64 {
+                if scale > MAX_SCALE {
                     continue;
                 }
                 let k = coefficient * scale / in_c;
@@ -267,13 +387,7 @@ impl<'c> All<'c> {
                 }
                 let mut rest = m.to_vec();
                 rest.remove(at);
-                let positive = c.equality
-                    || rest.iter().all(|&f| {
-                        let mut few = Fuel { values: 20, looked: 0 };
-                        let positive = self.prove(&Poly::var(f), depth.min(3) - 1, &mut few);
-                        fuel.looked += few.looked;
-                        positive
-                    });
+                let positive = c.equality || rest.iter().all(|&f| self.is_positive(f, fuel));
                 if !positive {
                     continue;
                 }

@@ -93,8 +93,17 @@ impl Time {
     }
 }
 
-/// The function with the nests of a stretch that have rounds written so; `None`: there is none. `kernels`: the parallel loops in it;
-/// `joined`: what can run in one launch does, and `None` where nothing can.
+/// Why a stretch is not written in rounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoRounds {
+    /// No nest in it has any.
+    Nowhere,
+    /// All could run, but not in one launch as it was wanted.
+    Apart,
+}
+
+/// The function with the nests of a stretch that have rounds written so. `kernels`: the parallel loops in it; `joined`: what can
+/// run in one launch does, and [`NoRounds::Apart`] where nothing can.
 pub(crate) fn in_rounds(
     written: &Written,
     program: &Program,
@@ -102,7 +111,7 @@ pub(crate) fn in_rounds(
     kernels: &[TermId],
     joined: bool,
     budget: &Budget,
-) -> Option<Written> {
+) -> Result<Written, NoRounds> {
     let body = &written.body;
     let mut b = body.to_builder();
     let mut touched_by = written.touched.clone();
@@ -136,8 +145,13 @@ pub(crate) fn in_rounds(
             _ => {}
         }
     }
-    let any = touched_by.len() > written.touched.len() && any_joined == joined;
-    any.then(|| Written { body: b.finish(body.root), touched: touched_by, ..written.clone() })
+    if touched_by.len() == written.touched.len() {
+        return Err(NoRounds::Nowhere);
+    }
+    if any_joined != joined {
+        return Err(NoRounds::Apart);
+    }
+    Ok(Written { body: b.finish(body.root), touched: touched_by, ..written.clone() })
 }
 
 /// What the host would do again and again in a loop.
@@ -268,8 +282,7 @@ impl Reader<'_, '_, '_> {
                 return None;
             }
             let joined = asked.joined.then(|| launches::together(&cut, frame, body, &times)).flatten();
-            if let Some(joined) = joined {
-                write(&cut, &joined, b)?;
+            if joined.is_some_and(|joined| write(&cut, &joined, b).is_some()) {
                 return Some(true);
             }
             write(&cut, &launches::apart(&cut, body, times, &edges)?, b)?;
