@@ -133,6 +133,37 @@ fn without_a_gpu_it_says_what_is_true() {
 }
 
 #[test]
+fn bench_runs_kernels_where_a_gpu_is() {
+    let here = Here::new(SAXPY);
+    let bench = |has_gpu: bool, wrong: &str, more: &[&str]| {
+        let mut command = here.command(has_gpu);
+        command.env("WARPWRIGHT_STANDIN_WRONG", wrong);
+        command.args(
+            [&["bench", "--no-verify", "-s", "n=3000", "--format", "json", "program.c"], more].concat(),
+        );
+        let out = command.output().expect("runs");
+        let answer: wire::Bench =
+            serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {out:?}"));
+        (answer, out.status.code())
+    };
+    let (answer, code) = bench(true, "", &[]);
+    let [run] = &answer.files[0].offloads[0].runs[..] else { panic!("{answer:#?}") };
+    assert_eq!((run.checked.as_str(), run.launches, answer.no_gpu.as_ref()), ("same", 1, None), "{run:#?}");
+    // steps of a simulator are no times
+    assert_eq!((answer.totals.measured, answer.totals.different, code), (0, 0, Some(0)));
+    let (answer, code) = bench(true, "skips", &[]);
+    assert_eq!((answer.totals.different, code), (1, Some(1)), "{answer:#?}");
+    let (answer, code) = bench(true, "skips", &["--on", "simulator"]);
+    assert_eq!((answer.totals.different, code), (0, Some(0)), "{answer:#?}");
+    assert!(answer.files[0].offloads[0].runs.is_empty());
+    if !has_gpu() {
+        let (answer, code) = bench(false, "", &[]);
+        assert!(answer.no_gpu.as_ref().is_some_and(|why| why.contains("no GPU here")), "{answer:#?}");
+        assert_eq!((answer.files[0].offloads[0].runs.len(), code), (0, Some(0)));
+    }
+}
+
+#[test]
 fn names_that_are_none_start_nothing() {
     let here = Here::new(SAXPY);
     let mark = here.path("mark");

@@ -38,7 +38,7 @@ pub fn client(command: device::WorkerCommand, limit: Duration) -> device::Client
     device::Client::lazy(command, limits)
 }
 
-/// Runs what was recorded there.
+/// Runs what was recorded there; where that is not possible, in the simulator.
 pub fn run(
     source: &Source<'_>,
     recorded: &ide::Recorded,
@@ -47,15 +47,28 @@ pub fn run(
     cancel: &CancelToken,
     tell: &mut dyn FnMut(&str),
 ) -> wire::ProfileRun {
-    let unmeasured = |why: String| simulated(source, recorded, target, &why);
+    ran(source, recorded, target, client, cancel, tell)
+        .unwrap_or_else(|why| simulated(source, recorded, target, &why))
+}
+
+/// The same; `Err`: why it did not run there.
+pub fn ran(
+    source: &Source<'_>,
+    recorded: &ide::Recorded,
+    target: &str,
+    client: &mut device::Client,
+    cancel: &CancelToken,
+    tell: &mut dyn FnMut(&str),
+) -> Result<wire::ProfileRun, String> {
     let bundle = bundle_of(source, recorded);
     match client.profile(bundle, cancel, tell) {
-        Ok(device::ProfileOutcome::Measured(m)) => measured(source, recorded, target, &m),
-        Ok(device::ProfileOutcome::Unavailable(why)) => unmeasured(why.to_string()),
-        Ok(device::ProfileOutcome::Broken { reason, .. }) => {
-            wire::ProfileRun { checked: "different".to_owned(), ..plain(source, recorded, target, reason) }
-        }
-        Err(error) => unmeasured(error.to_string()),
+        Ok(device::ProfileOutcome::Measured(m)) => Ok(measured(source, recorded, target, &m)),
+        Ok(device::ProfileOutcome::Unavailable(why)) => Err(why.to_string()),
+        Ok(device::ProfileOutcome::Broken { reason, .. }) => Ok(wire::ProfileRun {
+            checked: "different".to_owned(),
+            ..plain(source, recorded, target, reason)
+        }),
+        Err(error) => Err(error.to_string()),
     }
 }
 

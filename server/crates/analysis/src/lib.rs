@@ -53,9 +53,9 @@ pub use offload::lane_mapping::mappings;
 pub use offload::live::{file_arrays, FileArrays};
 pub use offload::region::written::Written;
 pub use offload::region::RegionGiven;
-pub use threadmap::rounds::NoRounds;
 pub use regions::{Around, Fault, FaultKind, Need, Regions};
 pub use replay_witness::{follow, Argument, Followed};
+pub use threadmap::rounds::NoRounds;
 
 /// Counted steps given to each loop while typing.
 pub const TYPING_STEPS: u64 = 60_000;

@@ -147,3 +147,103 @@ fn what_may_have_changed_since_is_not_known() {
         assert!(!asks_nothing(f), "{f}");
     }
 }
+
+/// The loop that each of these ends with, behind a structure whose stride is 1 and whose `data` is its own, as far as it is made.
+fn asks_nothing_behind(before: &str) -> bool {
+    let text = format!(
+        "#include <stdlib.h>
+         #include <string.h>
+         #include <stdio.h>
+         typedef struct vec {{ int n, stride; double *data; char *text; struct vec *link; int odd[4]; }} vec;
+         typedef struct {{ int n, stride; double *data; }} val;
+         struct base {{ int stride; double *data; }};
+         struct derived {{ struct base base; int stride; double *data; }};
+         typedef union {{ double *arr; long num; char bytes[8]; }} value;
+         union cell {{ double *at[2]; unsigned long w[2]; }};
+         static char bytes[8]; static value values[4]; static long secret; static char *rest; static char text[40];
+         static vec *vec_alloc(int n) {{ vec *v = malloc(sizeof *v); if (!v) return NULL; v->data = calloc(4 * n + 8, sizeof(double));
+           v->text = calloc(n, 1); v->n = n; v->stride = 1; v->link = NULL; return v; }}
+         static void zero(int *p) {{ *p = 0; }}
+         static void look(const int *p) {{ printf(\"%d\", *p); }}
+         static int read_int(FILE *fp, int *value) {{ return fscanf(fp, \"%d\", value) == 1; }}
+         static int ask(int *value) {{ return scanf(\"%d\", value); }}
+         static void fill(FILE *fp, int *value) {{ fread(value, sizeof *value, 1, fp); }}
+         static void count(int *value) {{ printf(\"x%n\", value); }}
+         static val val_new(int n) {{ val g; g.n = n; g.stride = 0; g.data = calloc(4 * n, 8); return g; }}
+         static val val_view(int n) {{ val g; g.stride = 1; g = val_new(n); return g; }}
+         static val val_maybe(int n) {{ val g; g.stride = 1; if (n > 3) g = val_new(n); return g; }}
+         static void *derived_new(int n, double *x) {{ struct derived *d = malloc(sizeof *d); d->base.data = x; d->base.stride = 0;
+           d->stride = 1; d->data = calloc(n, 8); return d; }}
+         static struct base *base_new(size_t size) {{ struct base *b = calloc(1, size); b->stride = 1; b->data = malloc(8); return b; }}
+         static vec *noted(int n) {{ vec *v = vec_alloc(n); value u; u.arr = v->data; for (int k = 0; k < 8; k++) bytes[k] = u.bytes[k]; return v; }}
+         static double *note(void) {{ value u; for (int k = 0; k < 8; k++) u.bytes[k] = bytes[k]; return u.arr; }}
+         static vec *stored(int n) {{ vec *v = vec_alloc(n); value t; t.arr = v->data; values[0].num = t.num; return v; }}
+         static vec *begun(int n) {{ vec *v = vec_alloc(n); value t = {{ v->data }}; values[0].num = t.num; return v; }}
+         static double *array_new(int n) {{ double *d = calloc(n + 9, 8); value t; t.arr = d; secret = t.num; return d; }}
+         static vec *parsed(int n, const char *s) {{ vec *v = vec_alloc(n); strcpy(v->text, s); v->n = strtol(v->text, &rest, 10); return v; }}
+         static void first(vec *v) {{ if (strtok(v->text, \" \")) v->n = 1; }}
+         static void skip(vec *v) {{ v->n = strtol(v->text, &rest, 10); }}
+         static char *text_new(int n, const char *s) {{ char *t = calloc(n + 9, 1); strcpy(t, s); secret = strtol(t, &rest, 10); return t; }}
+         static vec *vec_of(int n, unsigned long bits) {{ vec *v = malloc(sizeof *v); union cell *c = malloc(sizeof *c); c->w[0] = bits;
+           v->n = n; v->stride = 1; v->data = c->at[0]; free(c); return v; }}
+         static vec *written(int n) {{ vec *v = vec_alloc(n); sprintf(text, \"%p\", (void *)v->data); return v; }}
+         static double *found(void) {{ void *p; sscanf(text, \"%p\", &p); return p; }}
+         static vec *vec_load(FILE *fp) {{ vec *v = malloc(sizeof *v); fread(v, sizeof *v, 1, fp); return v; }}
+         {before} }}"
+    );
+    let facts = last_loop_of_f(&text);
+    let is_tested = |c: &Condition| c.met_by != MetBy::Proof;
+    matches!(facts.verdict, Verdict::Independent | Verdict::Reduction)
+        && !facts.conditions.iter().any(is_tested)
+}
+
+#[test]
+fn a_structure_is_told_of_in_more_ways_than_by_its_pointer() {
+    let stride = "for (int i = 0; i < n; i++) v->data[i * v->stride] += i + v->data[i * v->stride];";
+    let copy = "for (int i = 0; i < n; i++) v->data[i + 1] = p[i] + 1;";
+    let letters = "for (int i = 0; i < n; i++) v->text[i + 4] = p[i] + 1;";
+    for (still, before, then) in [
+        // known
+        (true, "void f(int n) { vec *v = vec_alloc(n);", stride),
+        (true, "void f(int n) { vec *v = vec_alloc(n); look(&v->stride);", stride),
+        (true, "void f(int n) { vec *v = vec_alloc(n); v->odd[2] = 0; zero(v->odd + 1); v->stride = 1;", stride),
+        (true, "void f(int n, double *p) { vec *v = vec_alloc(n);", copy),
+        (true, "void f(int n, char *p) { vec *v = vec_alloc(n); v->n = strtol(\"7\", &rest, 10);", letters),
+        (true, "void f(int n) { vec *v = vec_alloc(n); printf(\"no %d in %s\", v->n, v->text);", stride),
+        // written through the address of a member
+        (false, "void f(int n) { vec *v = vec_alloc(n); (&v->stride)[0] = 0;", stride),
+        (false, "void f(int n) { vec *v = vec_alloc(n); *(&v->stride + 0) = 0;", stride),
+        (false, "void f(int n) { vec *v = vec_alloc(n); zero(&v->stride + 0);", stride),
+        (false, "void f(int n) { vec *v = vec_alloc(n); for (int k = 0; k < 4; k++) ((unsigned char *)&v->stride)[k] = 0;", stride),
+        (false, "void f(int n) { vec *v = vec_alloc(n); *(int *)((char *)&v->n + 4) = 0;", stride),
+        (false, "void f(int n) { vec *v = vec_alloc(n); v->stride = 0; (&v->stride)[0] = 1;", stride),
+        // read from outside in a function that is given its address
+        (false, "void f(int n, FILE *in) { vec *v = vec_alloc(n); read_int(in, &v->stride);", stride),
+        (false, "void f(int n) { vec *v = vec_alloc(n); ask(&v->stride);", stride),
+        (false, "void f(int n, FILE *in) { vec *v = vec_alloc(n); fill(in, &v->stride);", stride),
+        (false, "void f(int n) { vec *v = vec_alloc(n); count(&v->stride);", stride),
+        // set before the whole is
+        (false, "void f(int n) { val g = val_view(n), *v = &g;", "for (int i = 0; i < n; i++) g.data[i * g.stride] += i + g.data[i * g.stride];"),
+        (false, "void f(int n) { val g = val_view(n);", "for (int i = 0; i < n; i++) g.data[i * g.stride] += i + g.data[i * g.stride];"),
+        (false, "void f(int n) { val g = val_maybe(n);", "for (int i = 0; i < n; i++) g.data[i * g.stride] += i + g.data[i * g.stride];"),
+        // members of another structure with the same names
+        (false, "void f(int n, double *x) { struct base *v = derived_new(n, x);", stride),
+        (false, "void f(int n, double *p) { struct base *v = derived_new(n, p);", copy),
+        (false, "void f(int n, double *x) { struct derived *v = (struct derived *)base_new(sizeof *v); v->data = calloc(n, 8);", stride),
+        // unions, texts and files
+        (false, "void f(int n) { vec *v = noted(n); double *p = note();", copy),
+        (false, "void f(int n) { vec *v = stored(n); double *p = values[0].arr;", copy),
+        (false, "void f(int n) { vec *v = begun(n); double *p = values[0].arr;", copy),
+        (false, "void f(int n) { double *d = array_new(n), *p = (double *)secret;", "for (int i = 0; i < n; i++) d[i + 1] = p[i] + 1;"),
+        (false, "void f(int n, const char *s) { vec *v = parsed(n, s); char *p = rest;", letters),
+        (false, "void f(int n) { vec *v = vec_alloc(n); first(v); char *p = strtok(NULL, \"!\");", letters),
+        (false, "void f(int n) { vec *v = vec_alloc(n); skip(v); char *p = rest;", letters),
+        (false, "void f(int n, const char *s) { char *t = text_new(n, s), *p = rest;", "for (int i = 0; i < n; i++) t[i + 4] = p[i] + 1;"),
+        (false, "void f(int n, unsigned long bits, double *p) { vec *v = vec_of(n, bits);", copy),
+        (false, "void f(int n) { vec *v = written(n); double *p = found();", copy),
+        (false, "void f(int n, double *p, FILE *in) { vec *v = vec_load(in);", copy),
+    ] {
+        let text = format!("{before} {then}");
+        assert_eq!(asks_nothing_behind(&text), still, "{text}");
+    }
+}

@@ -4,7 +4,9 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use analysis::{Cells, FileArrays, LoopId, NoRounds, Offload, Param, RegionTrouble, RegionTroubleKind, Written};
+use analysis::{
+    Cells, FileArrays, LoopId, NoRounds, Offload, Param, RegionTrouble, RegionTroubleKind, Written,
+};
 use base::{Budget, CancelToken};
 use rustc_hash::FxHashSet;
 use term::{Body, Op, Origin, SymbolId, TermId};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Check;
+use crate::{Check, ProfileRun};
 
 /// What was measured.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, PartialEq, Debug)]
@@ -14,6 +14,8 @@ pub struct Bench {
     pub totals: BenchTotals,
     /// Why kernels were not compiled, if so.
     pub no_compiler: Option<String>,
+    /// Why kernels were not run on a GPU, if so.
+    pub no_gpu: Option<String>,
 }
 
 /// A file.
@@ -50,6 +52,8 @@ pub struct BenchOffload {
     pub compiled: Vec<BenchCompiled>,
     /// None with `--no-verify`.
     pub checks: Vec<BenchCheck>,
+    /// Its kernels run on the GPU, as `profile` says it; none where there is none.
+    pub runs: Vec<ProfileRun>,
 }
 
 /// What the compiler made of a kernel file.
@@ -78,6 +82,9 @@ pub struct BenchTotals {
     pub compiled: u64,
     pub not_compiled: u64,
     pub same: u64,
+    /// In a check, or on the GPU.
     pub different: u64,
     pub not_tried: u64,
+    /// Runs on the GPU that were timed.
+    pub measured: u64,
 }

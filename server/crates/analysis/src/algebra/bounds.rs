@@ -306,7 +306,8 @@ impl<'c> All<'c> {
         e.vars().filter(|&v| !is_param(v)).find_map(|v| {
             let once = e.terms().all(|(m, _)| m.iter().filter(|&&x| x == v).count() <= 1);
             let end = |sign: i128| {
-                let mut bounds = self.constraints.iter().map(|c| c.of).filter(|c| !c.equality).map(|c| &c.poly);
+                let mut bounds =
+                    self.constraints.iter().map(|c| c.of).filter(|c| !c.equality).map(|c| &c.poly);
                 bounds.find_map(|c| {
                     // `sign * v + rest >= 0`, where the rest has no `v`
                     let fits = c.coefficient(v) == sign;
@@ -359,13 +360,7 @@ impl<'c> All<'c> {
 
     /// A smaller value that `c >= 0` (or `c == 0`) gives: `s·e - k·f·c`, where a monomial of `s·e` disappears against a
     /// variable of `c` that it `may`, `f >= 0`, and `s >= 1` is only there to make `k` whole.
-    fn steps(
-        &self,
-        e: &Poly,
-        held: &Held<'_>,
-        may: &dyn Fn(Var) -> bool,
-        fuel: &mut Fuel,
-    ) -> Option<Poly> {
+    fn steps(&self, e: &Poly, held: &Held<'_>, may: &dyn Fn(Var) -> bool, fuel: &mut Fuel) -> Option<Poly> {
         fuel.looked += 1;
         let c = held.of;
         for (m, coefficient) in e.terms() {
@@ -447,5 +442,30 @@ mod tests {
         // i*n + j < 2^40 with products: 2^40 - i*n - j >= 0.
         let e = p(&[(&[], 1 << 40), (&[0, 1], -1), (&[3], -1)]);
         assert!(known.sufficient(&e, &d, &is_param, &budget).is_some());
+    }
+
+    /// A cell of a cube, `(k*n + j)*n + i` with its neighbours: what a monomial adds is taken away by a multiple of a constraint, or
+    /// of its constant.
+    #[test]
+    fn products_of_products() {
+        // 0 = k, 1 = n, 2 = j, 3 = i, all but n in 1 .. n - 2
+        let mut piece: Vec<Constraint> = Vec::new();
+        for v in [0, 2, 3] {
+            piece.push(Constraint::non_negative(p(&[(&[v], 1), (&[], -1)])));
+            piece.push(Constraint::non_negative(p(&[(&[1], 1), (&[v], -1), (&[], -2)])));
+        }
+        let d = Domain { pieces: vec![piece], exact: true };
+        let holds = |e: &Poly| non_negative(e, &d, &[], &Budget::new(1000));
+        // ((k - 1)*n + j)*n + i
+        assert!(holds(&p(&[(&[0, 1, 1], 1), (&[1, 1], -1), (&[2, 1], 1), (&[3], 1)])));
+        // (k*n + j - 1)*n + i - 1, and not with one less
+        assert!(holds(&p(&[(&[0, 1, 1], 1), (&[2, 1], 1), (&[1], -1), (&[3], 1), (&[], -1)])));
+        assert!(!holds(&p(&[(&[2, 1], 1), (&[1], -1), (&[3], 1), (&[], -2)])));
+        // below n*n*n: n^3 - 1 - ((k + 1)*n + j)*n - i
+        let last =
+            p(&[(&[1, 1, 1], 1), (&[0, 1, 1], -1), (&[1, 1], -1), (&[2, 1], -1), (&[3], -1), (&[], -1)]);
+        assert!(holds(&last));
+        // and not two planes on
+        assert!(!holds(&last.sub(&p(&[(&[1, 1], 1)])).unwrap()));
     }
 }

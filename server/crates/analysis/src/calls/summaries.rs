@@ -22,7 +22,7 @@ use crate::flow::ends::{endless, never_comes_to_its_end};
 use crate::flow::given::set_members;
 use crate::flow::library::{library_effect, LibraryResult};
 use crate::flow::owned::{copies_unseen, returned_members, stores_pointers};
-use crate::flow::parts::{field_cell, FieldCell};
+use crate::flow::parts::in_union;
 use crate::{Roots, Summary, Through, TroubleKind};
 
 pub(crate) fn local(body: &Body) -> Local {
@@ -100,17 +100,6 @@ pub(crate) fn solve<'f>(
             return now;
         }
     }
-}
-
-/// Whether the place is a part of a union: what is read there may have been stored as something else.
-fn in_union(body: &Body, mut t: TermId) -> bool {
-    while let (Op::Member { .. }, &[of]) = (body.op(t), body.args(t)) {
-        if !matches!(field_cell(body, t), Some(FieldCell::Own(_))) {
-            return true;
-        }
-        t = of;
-    }
-    false
 }
 
 pub(crate) fn parameters(body: &Body) -> Vec<SymbolId> {

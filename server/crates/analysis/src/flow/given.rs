@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base::IndexId;
-use term::{Body, Field, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+use term::{Body, Field, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
 use crate::flow::fresh::{is_allocation, is_null, uncast};
 use crate::flow::library::library_call;
 use crate::flow::owned::{arguments, home, Known};
-use crate::flow::parts::{field_cell, FieldCell};
+use crate::flow::parts::{field_cell, returned_structure, structure, FieldCell};
 use crate::Given;
 
 /// The variable and the member that a place names, of a structure or of what a pointer points to.
@@ -40,57 +40,55 @@ pub(crate) fn changes(
         let mut is_address = matches!(body.types.kind(body.ty(t)), TypeKind::Pointer { .. });
         while let Some(p) = parent(at) {
             let args = body.args(p);
+            let is_array = matches!(body.types.kind(body.ty(at)), TypeKind::Array { .. });
             match body.op(p) {
-                Op::Deref | Op::Member { arrow: true, .. } if is_address => {
+                Op::Deref | Op::Member { arrow: true, .. } if is_address || is_array => {
                     is_address = false;
                     field = member_of(body, p).map(|m| m.1).or(field);
                 }
                 // what another pointer leads to is no part of it
                 Op::Deref | Op::Member { arrow: true, .. } => break,
                 Op::Member { arrow: false, .. } => field = member_of(body, p).map(|m| m.1).or(field),
-                Op::Index if matches!(body.types.kind(body.ty(at)), TypeKind::Array { .. }) => {}
+                Op::Index if is_array => {}
+                // of a pointer that is moved or changes its type it is not followed how far it reaches
+                Op::Index if is_address => (is_address, field) = (false, None),
+                Op::Binary(op) if op.is_comparison() || op.is_logical() => break,
+                Op::Binary(_) if is_array || is_address => (is_address, field) = (true, None),
                 Op::AddrOf => is_address = true,
-                Op::Cast => {}
-                Op::Assign | Op::Compound(_) | Op::Step { .. } => {
-                    if args.first() == Some(&at) && at != t {
+                Op::Cast if is_array || is_address => {
+                    is_address = true;
+                    if body.types.element(body.ty(p)) != body.types.element(body.ty(at)) {
+                        field = None;
+                    }
+                }
+                Op::Assign | Op::Compound(_) | Op::Step { .. } if args.first() == Some(&at) => {
+                    if at != t {
                         out.push((p, field));
                     }
                     break;
                 }
                 Op::Call => {
                     let of = args.iter().skip(1).position(|&a| a == at);
-                    let may_be_address =
-                        body.types.element(body.ty(at)).is_some() && may_show_it(body, at, s);
-                    if of.is_some_and(|k| may_be_address && writes_through(body, known, p, k)) {
+                    let shows =
+                        (is_address || is_array) && of.is_some_and(|k| writes_through(body, known, p, k));
+                    if shows {
                         out.push((p, None));
                     }
                     break;
                 }
-                _ => break,
+                Op::Declare(_) | Op::Return | Op::SizeOf | Op::List | Op::Unary(UnOp::Not) => break,
+                Op::If | Op::While | Op::DoWhile | Op::For | Op::Select if args.first() == Some(&at) => break,
+                // a value that was read goes where it may
+                _ if !is_address && !is_array => break,
+                _ => {
+                    out.push((p, None));
+                    break;
+                }
             }
             at = p;
         }
     }
     out
-}
-
-/// Whether the argument may be a pointer to the structure or a part of it, and not one that was loaded from it.
-fn may_show_it(body: &Body, argument: TermId, s: SymbolId) -> bool {
-    let mut at = uncast(body, argument);
-    if body.as_symbol(at) == Some(s) {
-        return true;
-    }
-    if *body.op(at) == Op::AddrOf {
-        return true;
-    }
-    // an array in it becomes a pointer
-    while let (Op::Member { .. } | Op::Index, &[of, ..]) = (body.op(at), body.args(at)) {
-        if matches!(body.types.kind(body.ty(at)), TypeKind::Array { .. }) {
-            return true;
-        }
-        at = of;
-    }
-    false
 }
 
 /// Whether the call may write what its `k`-th argument points to; what it keeps, be it in a variable of its own, it may write unseen.
@@ -115,7 +113,9 @@ pub(crate) fn set_members<'k>(body: &Body, known: &Known<'k>) -> BTreeMap<Arc<st
     let of: Option<Vec<SymbolId>> = not_null().map(|(_, &v)| body.as_symbol(uncast(body, v))).collect();
     let Some(&s) = of.as_ref().and_then(|of| of.first()) else { return none };
     let is_one = of.is_some_and(|of| of.iter().all(|&x| x == s));
-    if !is_one || values.len() != returned.len() || body.walk(list).any(is_jump) {
+    // members of another structure may have the same names
+    let is_declared_so = structure(body, body.symbols[s].ty) == returned_structure(body);
+    if !is_one || !is_declared_so || values.len() != returned.len() || body.walk(list).any(is_jump) {
         return none;
     }
     let parents = body.parents();
@@ -124,7 +124,8 @@ pub(crate) fn set_members<'k>(body: &Body, known: &Known<'k>) -> BTreeMap<Arc<st
     }
     let place_of = |t: TermId| place_in(&parents, list, body, t);
     let Some(before) = not_null().filter_map(|(&t, _)| place_of(t)).min() else { return none };
-    let Some(mut out) = made_with(body, known, list, s) else { return none };
+    let Some((given_by, mut out)) = made_with(body, known, list, s) else { return none };
+    let made_at = given_by.and_then(place_of);
     let changes = changes(body, &parents, known, s);
     for (_, field) in &changes {
         let Some(field) = field else { return none };
@@ -135,7 +136,7 @@ pub(crate) fn set_members<'k>(body: &Body, known: &Known<'k>) -> BTreeMap<Arc<st
         let alone = changes.iter().filter(|c| c.1.as_ref() == Some(field)).count() == 1;
         let is_plain = *body.op(*t) == Op::Assign
             && parents[t.index()] == Some(list)
-            && place_of(*t).is_some_and(|k| k < before)
+            && place_of(*t).is_some_and(|k| k < before && made_at.is_none_or(|m| m < k))
             && body.args(*t).first().is_some_and(|&p| is_a_number_alone(body, p, s));
         let value = match body.args(*t) {
             &[place, v] => given(body, v).filter(|&g| fits(body, g, body.ty(place))),
@@ -160,22 +161,28 @@ fn place_in(parents: &[Option<TermId>], list: TermId, body: &Body, t: TermId) ->
     None
 }
 
-/// What members have from the one statement that gives the variable a structure; `None` where it is given more than one.
-fn made_with(body: &Body, known: &Known<'_>, list: TermId, s: SymbolId) -> Option<BTreeMap<Arc<str>, Given>> {
+/// The one statement that gives the variable a structure, if there is one, and what members have from it; `None` where it is given more
+/// than one.
+fn made_with(
+    body: &Body,
+    known: &Known<'_>,
+    list: TermId,
+    s: SymbolId,
+) -> Option<(Option<TermId>, BTreeMap<Arc<str>, Given>)> {
     let is_pointer = matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. });
     let mut values = body.walk(list).filter_map(|t| match (body.op(t), body.args(t)) {
-        (Op::Declare(d), &[v]) if *d == s => Some(v),
-        (Op::Assign, &[place, v]) if body.as_symbol(place) == Some(s) => Some(v),
+        (Op::Declare(d), &[v]) if *d == s => Some((t, v)),
+        (Op::Assign, &[place, v]) if body.as_symbol(place) == Some(s) => Some((t, v)),
         _ => None,
     });
     let value = values.next();
     if values.next().is_some() {
         return None;
     }
-    let Some(value) = value.map(|v| uncast(body, v)) else {
-        return (!is_pointer).then(BTreeMap::new);
+    let Some((by, value)) = value.map(|(t, v)| (t, uncast(body, v))) else {
+        return (!is_pointer).then(|| (None, BTreeMap::new()));
     };
-    match body.op(value) {
+    let members = match body.op(value) {
         Op::Call if is_allocation(body, value) => Some(BTreeMap::new()),
         Op::Call => {
             let of = |theirs: &Given| match *theirs {
@@ -189,12 +196,14 @@ fn made_with(body: &Body, known: &Known<'_>, list: TermId, s: SymbolId) -> Optio
                     })
                 }
             };
-            let theirs = known(value)?.set_members.iter();
+            let is_same = structure(body, body.ty(value)) == structure(body, body.symbols[s].ty);
+            let theirs = known(value).filter(|_| is_same)?.set_members.iter();
             Some(theirs.filter_map(|(name, g)| Some((name.clone(), of(g)?))).collect())
         }
         Op::InitList if !is_pointer => Some(initial(body, s, value)),
         _ => None,
-    }
+    };
+    Some((Some(by), members?))
 }
 
 /// What members have from a list of values.

@@ -79,10 +79,28 @@ pub(crate) fn library_call(body: &Body, call: TermId) -> Option<LibraryEffect> {
         _ => return Some(effect),
     };
     let text = body.args(call).get(format + 1).map(|&a| body.op(uncast(body, a)));
-    // `%-20p`, `%*p`: what stands between is not looked into
-    let tells = !matches!(text, Some(Op::Str(s)) if !s.contains('%') || !s.contains('p'));
-    let values = if tells { u32::MAX << (format + 1) } else { 0 };
-    Some(LibraryEffect { keeps: effect.keeps | values, ..effect })
+    let has = |letter| !matches!(text, Some(Op::Str(s)) if !converts(s, letter));
+    let values = |letter| if has(letter) { u32::MAX << (format + 1) } else { 0 };
+    // only `%n` writes through a later argument
+    let writes = effect.writes & ((1 << format) - 1) | values('n');
+    Some(LibraryEffect { keeps: effect.keeps | values('p'), writes, ..effect })
+}
+
+/// Whether a format has such a conversion: `%-20p`, `%*ld` (7.21.6.1p4). What follows something that is none is taken for all of them.
+fn converts(format: &str, letter: char) -> bool {
+    let mut rest = format.chars();
+    while let Some(c) = rest.next() {
+        if c != '%' {
+            continue;
+        }
+        let is_before = |c: &char| "-+ #0123456789.*'$hljztLq".contains(*c);
+        match rest.find(|c| !is_before(c)) {
+            Some(c) if c == letter || !c.is_ascii_alphabetic() && c != '%' => return true,
+            Some(_) => {}
+            None => return false,
+        }
+    }
+    false
 }
 
 /// The effect of a library function, whatever it is given; `None`: nothing is known. Of a call: [`library_call`].
@@ -93,7 +111,8 @@ pub(crate) fn library_effect(name: &str) -> Option<LibraryEffect> {
     let memory = |reads, writes| LibraryEffect { reads, writes, ..LibraryEffect::default() };
     let first = |e: LibraryEffect| LibraryEffect { returns: LibraryResult::Argument(0), ..e };
     let fresh = |e: LibraryEffect| LibraryEffect { returns: LibraryResult::Fresh, ..e };
-    let trouble = |k| LibraryEffect { trouble: Some(k), ..LibraryEffect::default() };
+    let writing = |k, writes| LibraryEffect { trouble: Some(k), writes, ..LibraryEffect::default() };
+    let trouble = |k| writing(k, 0);
     Some(match name {
         // 7.24, strings and memory.
         "memcpy" | "memmove" | "strcpy" | "strncpy" => first(memory(0b10, 0b01)),
@@ -127,17 +146,25 @@ pub(crate) fn library_effect(name: &str) -> Option<LibraryEffect> {
         "sscanf" => memory(0b11, ALL_AFTER_1),
         "strftime" => memory(0b1100, 0b0001),
         // 7.21: input and output are seen in the order they happen (5.1.2.3p6).
+        // What they write is told as well: who is given their arguments learns it from a summary.
         "printf" | "fprintf" | "puts" | "putchar" | "fputs" | "fputc" | "putc" | "getchar" | "fgetc"
-        | "getc" | "scanf" | "fscanf" | "fclose" | "fflush" | "fseek" | "ftell" | "feof" | "ferror"
-        | "remove" | "rename" | "fread" | "fwrite" | "perror" | "rewind" | "clearerr" | "system"
-        | "usleep" | "sleep" | "nanosleep" | "pclose" | "unlink" | "mkdir" => trouble(TroubleKind::Ordered),
-        "fgets" => first(trouble(TroubleKind::Ordered)),
+        | "getc" | "fclose" | "fflush" | "fseek" | "ftell" | "feof" | "ferror" | "remove" | "rename"
+        | "fwrite" | "perror" | "rewind" | "clearerr" | "system" | "usleep" | "sleep" | "pclose"
+        | "unlink" | "mkdir" => trouble(TroubleKind::Ordered),
+        "scanf" => writing(TroubleKind::Ordered, ALL_AFTER_0),
+        "fscanf" => writing(TroubleKind::Ordered, ALL_AFTER_1),
+        "fread" => writing(TroubleKind::Ordered, 0b01),
+        "nanosleep" => writing(TroubleKind::Ordered, 0b10),
+        "fgets" => first(writing(TroubleKind::Ordered, 0b01)),
         // C#'s, of numbers and texts; that a program may set a writer of its own is left out of account, as are streams of C's with
         // functions of the program (`fopencookie`)
         "Console.Write" | "Console.WriteLine" => trouble(TroubleKind::Ordered),
         "fopen" | "freopen" | "fdopen" | "tmpfile" | "popen" => fresh(trouble(TroubleKind::Ordered)),
         // These keep something from one call to the next, or ask the world.
-        "strtok" => LibraryEffect { keeps: 0b01, ..trouble(TroubleKind::State) },
+        "strtok" => LibraryEffect { keeps: 0b01, ..writing(TroubleKind::State, 0b01) },
+        "time" => writing(TroubleKind::State, 0b01),
+        "gettimeofday" => writing(TroubleKind::State, 0b11),
+        "clock_gettime" => writing(TroubleKind::State, 0b10),
         "rand"
         | "srand"
         | "random"
@@ -148,9 +175,6 @@ pub(crate) fn library_effect(name: &str) -> Option<LibraryEffect> {
         | "lgamma"
         | "getenv"
         | "clock"
-        | "time"
-        | "gettimeofday"
-        | "clock_gettime"
         | "omp_get_wtime"
         | "omp_get_thread_num"
         | "omp_get_num_threads"

@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
-use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
+use term::{Body, Op, RecordId, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
 use crate::flow::fresh::{is_allocation, is_null, uncast};
 use crate::flow::library::{library_call, LibraryResult};
-use crate::flow::parts::holds_pointer;
+use crate::flow::parts::{holds_blurred_pointer, holds_pointer, in_union, returned_structure, structure};
 use crate::{Roots, Summary};
 
 /// What is known of the function that a call calls.
@@ -54,7 +54,8 @@ pub(crate) fn home(
     // what was given no value leads nowhere
     let pointers = fields.iter().filter(|f| matches!(body.types.kind(f.ty), TypeKind::Pointer { .. }));
     let members = pointers.map(|f| (f.name.clone(), true)).collect();
-    let mut look = Look { body, parents, known, is_pointer, members, made: None, closed: true, apart: true };
+    let mut look =
+        Look { body, parents, known, is_pointer, of: *r, members, made: None, closed: true, apart: true };
     for t in body.walk(body.root).filter(|&t| matters(t)) {
         let is_known = match body.op(t) {
             Op::Declare(d) if *d == s => body.args(t).first().is_none_or(|&v| look.made_by(v)),
@@ -76,6 +77,7 @@ struct Look<'a, 'k> {
     parents: &'a [Option<TermId>],
     known: &'a Known<'k>,
     is_pointer: bool,
+    of: RecordId,
     /// Members that are pointers, and whether they own what they lead to as far as was seen.
     members: BTreeMap<Arc<str>, bool>,
     /// The members that do so in every structure that a call gave.
@@ -124,7 +126,11 @@ impl Look<'_, '_> {
         let Some(summary) = (self.known)(v) else { return false };
         self.closed &= self.is_pointer && summary.is_closed();
         self.apart &= !self.is_pointer || summary.returns_apart;
-        let of = summary.owned_members.clone();
+        // members of another structure may have the same names
+        let of = match structure(body, body.ty(v)) == Some(self.of) {
+            true => summary.owned_members.clone(),
+            false => BTreeSet::new(),
+        };
         self.made = Some(match self.made.take() {
             None => of,
             Some(before) => before.intersection(&of).cloned().collect(),
@@ -349,6 +355,7 @@ pub(crate) fn returned_members(body: &Body, known: &Known<'_>) -> (BTreeSet<Arc<
     let parents = body.parents();
     let (mut all, mut is_apart): (Option<BTreeSet<Arc<str>>>, bool) = (None, true);
     for v in values {
+        let is_declared_so = structure(body, body.ty(v)) == returned_structure(body);
         let (of, apart) = match body.op(v) {
             Op::Sym(s) => {
                 home(body, &parents, known, &|_| true, *s).map(|h| (h.alone, h.apart)).unwrap_or_default()
@@ -357,6 +364,7 @@ pub(crate) fn returned_members(body: &Body, known: &Known<'_>) -> (BTreeSet<Arc<
             _ => Default::default(),
         };
         is_apart &= apart;
+        let of = if is_declared_so { of } else { BTreeSet::new() };
         all = Some(match all {
             None => of,
             Some(before) => before.intersection(&of).cloned().collect(),
@@ -414,14 +422,31 @@ pub(crate) fn copies_unseen(body: &Body) -> bool {
         let of = body.types.element(body.ty(uncast(body, *a)));
         of.is_none_or(|e| !matches!(body.types.kind(e), TypeKind::Void) && !holds_pointer(body, e))
     };
+    // how many of its first arguments a library function may read or write pointers through
+    let moves = |name: &str, given: usize| match name {
+        "memcpy" | "memmove" | "realloc" | "strcpy" | "strncpy" | "strcat" | "strncat" => given,
+        "scanf" | "fscanf" | "sscanf" | "sprintf" | "snprintf" => given,
+        "fread" | "fwrite" | "fgets" => 1,
+        _ => 0,
+    };
     body.walk(body.root).any(|t| match (body.op(t), body.args(t)) {
-        (Op::Assign, &[place, value]) => blurs(body, body.ty(value), body.ty(place)),
-        (Op::Declare(s), &[value]) => blurs(body, body.ty(value), body.symbols[*s].ty),
+        (Op::Assign, &[place, value]) => {
+            let is_pointer = || holds_pointer(body, body.ty(value)) && !is_null(body, value);
+            blurs(body, body.ty(value), body.ty(place))
+                || holds_blurred_pointer(body, body.ty(value))
+                || in_union(body, place) && is_pointer()
+        }
+        (Op::Declare(s), &[value]) => {
+            let ty = body.symbols[*s].ty;
+            blurs(body, body.ty(value), ty) || holds_blurred_pointer(body, ty)
+        }
         (Op::Cast, &[x]) => blurs(body, body.ty(x), body.ty(t)) && !judged.contains(&t),
         (Op::Call, args) => match body.callee(t) {
             Some(f) if body.library.contains(&f) => {
-                let moves = matches!(&*body.symbols[f].name, "memcpy" | "memmove" | "realloc");
-                moves && !args.iter().skip(1).all(of_numbers)
+                let name = &*body.symbols[f].name;
+                // the stream is no memory of the program's
+                let skipped = 1 + usize::from(name == "fscanf");
+                !args.iter().skip(skipped).take(moves(name, args.len())).all(of_numbers)
             }
             _ => arguments(body, t).any(|(a, to)| to.is_none_or(|to| blurs(body, body.ty(a), to))),
         },

@@ -83,6 +83,23 @@ pub(crate) fn holds_array(body: &Body, ty: TypeId) -> bool {
     false
 }
 
+/// The structure that a type is, or points to.
+pub(crate) fn structure(body: &Body, ty: TypeId) -> Option<RecordId> {
+    match body.types.kind(body.types.element(ty).unwrap_or(ty)) {
+        TypeKind::Record(r) => Some(*r),
+        _ => None,
+    }
+}
+
+/// That which a function says it returns.
+pub(crate) fn returned_structure(body: &Body) -> Option<RecordId> {
+    let Op::Function(f) = body.op(body.root) else { return None };
+    match body.types.kind(body.symbols[*f].ty) {
+        TypeKind::Function { ret, .. } => structure(body, *ret),
+        _ => None,
+    }
+}
+
 /// Whether somewhere in a value of this type may stand a pointer.
 pub(crate) fn holds_pointer(body: &Body, ty: TypeId) -> bool {
     let mut stack = vec![(ty, 0)];
@@ -99,6 +116,44 @@ pub(crate) fn holds_pointer(body: &Body, ty: TypeId) -> bool {
         }
     }
     false
+}
+
+/// Whether somewhere in a value of this type stands a union in which a pointer may be stored, and read as something else.
+pub(crate) fn holds_blurred_pointer(body: &Body, ty: TypeId) -> bool {
+    let mut stack = vec![(ty, 0)];
+    while let Some((ty, depth)) = stack.pop() {
+        match body.types.kind(ty) {
+            TypeKind::Array { of, .. } => stack.push((*of, depth)),
+            TypeKind::Record(r) if body.types.record(*r).is_union || depth >= 20 => {
+                if holds_pointer(body, ty) {
+                    return true;
+                }
+            }
+            TypeKind::Record(r) => {
+                let fields = body.types.record(*r).fields.as_deref().unwrap_or_default();
+                stack.extend(fields.iter().map(|f| (f.ty, depth + 1)));
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether the place is a part of a union: what is read there may have been stored as something else.
+pub(crate) fn in_union(body: &Body, mut t: TermId) -> bool {
+    let is_array = |t: TermId| matches!(body.types.kind(body.ty(t)), TypeKind::Array { .. });
+    loop {
+        t = match (body.op(t), body.args(t)) {
+            (Op::Member { .. }, &[_]) if !matches!(field_cell(body, t), Some(FieldCell::Own(_))) => {
+                return true
+            }
+            (Op::Member { arrow: false, .. }, &[of]) => of,
+            (Op::Index, &[of, _]) if is_array(of) => of,
+            (Op::Index, &[_, of]) if is_array(of) => of,
+            (Op::Deref, &[of]) if is_array(of) => of,
+            _ => return false,
+        };
+    }
 }
 
 /// The ways to the members of a structure that are no structures themselves, by their names; `None` where there are too

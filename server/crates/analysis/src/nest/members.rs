@@ -11,6 +11,7 @@ use term::{IntKind, Op, SymbolId, TermId, TypeId, TypeKind};
 use crate::algebra::poly::{Constraint, Domain, Poly};
 use crate::flow::given::{first_scalars, is_a_number_alone, member_of};
 use crate::flow::owned::arguments;
+use crate::flow::parts::structure;
 use crate::nest::builder::Builder;
 use crate::nest::entry::Changed;
 use crate::Given;
@@ -42,6 +43,8 @@ impl Builder<'_> {
         let fields = body.types.record(*r).fields.as_deref().unwrap_or_default();
         let value = crate::flow::fresh::uncast(body, e);
         match body.op(value) {
+            // of another structure than the maker speaks of
+            Op::Call if structure(body, body.ty(value)) != Some(*r) => {}
             Op::Call => {
                 let Some(summary) = self.effects.summary(value).filter(|s| !s.set_members.is_empty()) else {
                     return;

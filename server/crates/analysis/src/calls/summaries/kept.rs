@@ -98,6 +98,7 @@ impl Scan<'_> {
                 let r = self.roots_of(a, 0);
                 self.touch(&r, e.through(k));
                 self.out.hands_out |= e.keeps != 0 && (r.fresh || r.unknown);
+                self.out.tells_new |= e.through(k).kept && (r.fresh || r.unknown);
             }
             if let Some(kind) = e.trouble {
                 self.trouble(kind, &name);
