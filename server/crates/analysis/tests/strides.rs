@@ -66,3 +66,24 @@ fn nothing_wraps_between_two_multiples() {
     assert_eq!((asked(&of(" + 1")), asked(&of(" + 3"))), (alone, alone));
     assert!(asked(&of(" + 4")) > alone && asked(&of(" + s")) > alone);
 }
+
+/// Red and black cells of a cube in turn: where a row begins depends on the rows around, and stays inside it.
+#[test]
+fn cells_of_two_colours_stay_in_their_rows() {
+    for start in ["1 + ((k + j + c) & 1)", "1 + (k + j + c) % 2", "2 - ((k + j + c) & 1)"] {
+        let text = format!(
+            "void f(double *u, const double *b, int n, int c) {{ if (c < 0) return;
+               for (int k = 1; k < n - 1; k++) for (int j = 1; j < n - 1; j++) for (int i = {start}; i < n - 1; i += 2) {{
+                 unsigned long at = ((unsigned long)k * n + j) * n + i;
+                 u[at] = b[at] + u[at - 1] + u[at + 1] + u[((unsigned long)(k - 1) * n + j) * n + i] + u[((unsigned long)k * n + (j + 1)) * n + i]; }} }}"
+        );
+        let all = common::loops_of_f(&text);
+        for l in &all {
+            let asked = l.conditions.iter().filter(|c| {
+                matches!(c.kind, ConditionKind::InRow { .. }) && c.met_by != analysis::MetBy::Proof
+            });
+            assert_eq!((l.verdict, asked.count()), (Verdict::Independent, 0), "{text} {:?}", l.obstacles);
+        }
+        assert_eq!(all.len(), 3);
+    }
+}

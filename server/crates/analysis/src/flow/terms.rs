@@ -1,7 +1,7 @@
 //! Questions about terms alone: linear forms of plain integer terms at one moment, and the statements under a term.
 
 use base::IndexId;
-use term::{BinOp, Body, Op, TermId, UnOp};
+use term::{BinOp, Body, Op, SymbolId, TermId, UnOp};
 
 use crate::algebra::poly::{Poly, Var};
 use crate::flow::counted_loop::constant;
@@ -62,4 +62,50 @@ pub(crate) fn statements(body: &Body, root: TermId) -> Vec<TermId> {
         }
     }
     out
+}
+
+/// Whether a variable was surely given a value where a statement begins: by the header of a loop around it, or by a statement before it
+/// in a block around it. Where something between was not understood, or may be jumped to, it is not known.
+pub(crate) fn is_set_around(body: &Body, parents: &[Option<TermId>], statement: TermId, s: SymbolId) -> bool {
+    let sets = |t: TermId| match (body.op(t), body.args(t)) {
+        (Op::Assign, &[place, _]) => body.as_symbol(place) == Some(s),
+        (Op::Declare(d), &[_]) => *d == s,
+        _ => false,
+    };
+    let is_plain = |t: TermId| {
+        let jumps = |x: TermId| matches!(body.op(x), Op::Label(_) | Op::Case | Op::Default | Op::Reject(_));
+        !body.walk(t).any(jumps)
+    };
+    let mut at = statement;
+    while let Some(p) = parents.get(at.index()).copied().flatten() {
+        let args = body.args(p);
+        match body.op(p) {
+            Op::For if args.get(3) == Some(&at) && is_plain(p) => {
+                let parts = |t: TermId| match body.op(t) {
+                    Op::List | Op::Comma => body.args(t).to_vec(),
+                    _ => vec![t],
+                };
+                if args.first().is_some_and(|&init| parts(init).into_iter().flat_map(parts).any(sets)) {
+                    return true;
+                }
+            }
+            Op::List => {
+                let before = args.iter().take_while(|&&a| a != at);
+                for &b in before.collect::<Vec<_>>().into_iter().rev() {
+                    if sets(b) {
+                        return true;
+                    }
+                    if !is_plain(b) {
+                        return false;
+                    }
+                }
+            }
+            _ => {}
+        }
+        if !is_plain(at) {
+            return false;
+        }
+        at = p;
+    }
+    false
 }

@@ -63,11 +63,21 @@ impl Builder<'_> {
             if members.iter().any(|&i| self.accesses[i].subs.len() != 1) {
                 continue;
             }
-            let longer = self.longer(&members);
+            let mut longer = self.longer(&members);
+            let values = self.flat(&members, &Longer::default());
+            // of `j * n + j + c` rows need not be longer than `n`, where all of it fits into these
+            if !longer.is_plain() {
+                let strides = self.strides(&members, &values);
+                if !strides.chain.is_empty()
+                    && self.all_in_rows(&members, &values, &strides, &Longer::default())
+                {
+                    longer = Longer::default();
+                }
+            }
             let values = self.flat(&members, &longer);
             let strides = self.strides(&members, &values);
             if !strides.chain.is_empty() {
-                let offset = self.offset(&values, &strides);
+                let offset = self.offset(&members, &values, &strides, &longer);
                 let without = |p: &Option<Poly>| match p {
                     Some(p) => p.sub(&offset).map(Some),
                     None => Some(None),
@@ -81,8 +91,40 @@ impl Builder<'_> {
         }
     }
 
-    /// What all subscripts begin with, as `b * batch` in `b * batch + i * n + j`: neither a row nor in one.
-    fn offset(&self, values: &[Option<Poly>], strides: &Strides) -> Poly {
+    /// What all subscripts begin with, as `b * batch` in `b * batch + i * n + j`: neither a row nor in one. Nothing, where all is in its row
+    /// with it: of `k * n + (k + c) % 2 + 2 * j` it is `c` that stands in all, and no part of it alone stays in a row.
+    fn offset(
+        &mut self,
+        members: &[usize],
+        values: &[Option<Poly>],
+        strides: &Strides,
+        longer: &Longer,
+    ) -> Poly {
+        let offset = self.common_part(values, strides);
+        match offset != Poly::default() && self.all_in_rows(members, values, strides, longer) {
+            true => Poly::default(),
+            false => offset,
+        }
+    }
+
+    /// Whether all subscripts that are known are surely rows and columns.
+    fn all_in_rows(
+        &mut self,
+        members: &[usize],
+        values: &[Option<Poly>],
+        strides: &Strides,
+        longer: &Longer,
+    ) -> bool {
+        let back = |p: &Poly| longer.back(p);
+        let Some(splits) = self.all_parts(members, values, strides, &Poly::default(), &back) else {
+            return false;
+        };
+        let mut parts = splits.iter().zip(members).filter_map(|(p, &i)| Some((p.as_ref()?, i)));
+        parts.all(|(p, i)| self.are_surely_rows(p, i, strides, &back))
+    }
+
+    /// The fixed terms that all subscripts have, and that are neither a row nor in one.
+    fn common_part(&self, values: &[Option<Poly>], strides: &Strides) -> Poly {
         let mut all = values.iter().flatten();
         let Some(first) = all.next() else { return Poly::default() };
         let is_row = |m: &[Var]| {

@@ -18,6 +18,11 @@ impl Longer {
         self.0.iter().try_fold(p.clone(), |p, (v, by)| p.replaced(*v, &Poly::var(*v).sub(by)?))
     }
 
+    /// Whether no row is longer.
+    pub(super) fn is_plain(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// With the parameters again.
     pub(super) fn back(&self, p: &Poly) -> Option<Poly> {
         self.0.iter().rev().try_fold(p.clone(), |p, (v, by)| p.replaced(*v, &Poly::var(*v).add(by)?))

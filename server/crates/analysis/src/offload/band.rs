@@ -13,6 +13,7 @@ use crate::calls::inline::Expanded;
 use crate::classify::scalars::Scalars;
 use crate::context::Context;
 use crate::flow::effects::is_pure_callee;
+use crate::flow::terms::is_set_around;
 use crate::loops::expr_of;
 use crate::nest::{condition_of, AffineAccess, Model};
 use crate::offload::extent::Maker;
@@ -341,7 +342,7 @@ impl Nest<'_, '_> {
         }
         // What threads begin with is read by the host to pass it on. A structure may be passed without a value (C11 6.2.6.1p6).
         for p in self.claim.privates.iter().filter(|p| p.copied_in && !is_memory(p.symbol)) {
-            if self.cx.liveness().may_be_unset(body, p.symbol) {
+            if may_be_unset(self.cx, root, p.symbol) {
                 return fail(ObstacleKind::Unset(p.symbol), root);
             }
         }
@@ -548,6 +549,11 @@ fn times(one: &Expr, many: Expr) -> Expr {
     }
 }
 
+/// Whether a variable may hold no value when the nest begins.
+fn may_be_unset(cx: &Context<'_>, root: TermId, s: SymbolId) -> bool {
+    cx.liveness().may_be_unset(cx.body, s) && !is_set_around(cx.body, cx.effects.parents(), root, s)
+}
+
 /// Scalars that the nest only reads, and the functions it calls. `own`: whether a variable is the function's, and not one that
 /// came with a call that was written out.
 pub(crate) fn inputs_and_calls(
@@ -574,7 +580,7 @@ pub(crate) fn inputs_and_calls(
                 );
                 if scalar && variable && own(*s) && !written.contains(s) && !inputs.contains(s) {
                     // The host would read it to pass it on, even where the loop itself never comes to it.
-                    if !symbol.address_taken && cx.liveness().may_be_unset(body, *s) {
+                    if !symbol.address_taken && may_be_unset(cx, root, *s) {
                         return Err(vec![Obstacle { kind: ObstacleKind::Unset(*s), term: t }]);
                     }
                     inputs.push(*s);

@@ -9,7 +9,8 @@ pub fn last_loop_of_f(text: &str) -> LoopFacts {
     loops_of_f(text).pop().expect("a loop")
 }
 
-fn loops_of_f(text: &str) -> Vec<LoopFacts> {
+#[allow(dead_code)] // not every test asks for it
+pub fn loops_of_f(text: &str) -> Vec<LoopFacts> {
     let parsed = front::Parsed::parse(front::Language::C, text);
     let unit = front::lower(&parsed, &front::Options::default(), &mut front::Memo::new());
     let program = Program::of(unit.items.iter().map(|i| &i.body));

@@ -30,6 +30,7 @@ pub(crate) fn need_memory(plan: &Plan<'_>) -> bool {
 /// The functions that tests of elements call.
 pub(crate) fn functions(plan: &Plan<'_>, cpp: &Exprs<'_>) -> Vec<Term> {
     let mut out = Vec::new();
+    let mut written: Vec<(usize, &str)> = Vec::new();
     for t in &plan.tests {
         let (k, helper) = match t.kind {
             TestKind::InRange { buffer, .. } => (buffer, IN_RANGE),
@@ -37,6 +38,11 @@ pub(crate) fn functions(plan: &Plan<'_>, cpp: &Exprs<'_>) -> Vec<Term> {
             TestKind::Sorted(buffer) => (buffer, SORTED),
             _ => continue,
         };
+        // elements of one array are tested against several ends by one function
+        if written.contains(&(k, helper)) {
+            continue;
+        }
+        written.push((k, helper));
         let Some(b) = plan.buffers.get(k) else { continue };
         let mut parameters = vec![
             Term::declared("values", &format!("const {}*", cpp.type_name(b.element)), None),

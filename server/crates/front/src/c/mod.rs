@@ -519,8 +519,14 @@ impl<'a> Lower<'a> {
         };
         let Some(params) = params else {
             self.scopes.pop();
-            let reason = "a definition in the style before C89 is not understood";
-            return rejected(self, RejectKind::Unsupported, reason, name);
+            // `FUNCTION(vector, sub)(TYPE(vector) *a)`: what looks like the names of parameters is a macro's
+            let of_macro =
+                part_of(declarator, "declarator").is_some_and(|d| d.kind() == "function_declarator");
+            let reason = match of_macro {
+                true => format!("`{name}`, which makes the name of a function, is no macro that is known"),
+                false => "a definition in the style before C89 is not understood".to_owned(),
+            };
+            return rejected(self, RejectKind::Unsupported, &reason, name);
         };
         let ty = self.b.types.plain(TypeKind::Function {
             ret: d.ty,
