@@ -63,7 +63,7 @@ pub(crate) fn rests_on_others(view: &FunctionView, id: LoopId) -> bool {
 }
 
 /// Which header to look for, or what else to do.
-fn where_it_is(view: &FunctionView, otherwise: &str) -> String {
+pub(super) fn where_it_is(view: &FunctionView, otherwise: &str) -> String {
     let mut headers = crate::lints::missing_headers(view.doc);
     if headers.is_empty() {
         let span = base::Span::default();

@@ -12,7 +12,7 @@ use super::decisions::{decides, is_fixed};
 use super::functions::{
     called, called_by_name, is_method, reads_a_texture, state, subscript, which_place, why_unknown,
 };
-use super::missing::missing;
+use super::missing::{missing, where_it_is};
 use super::subscripts::{not_affine, scattered};
 use super::{condition, plural, pointed_to};
 use crate::function_view::{in_full, FunctionView};
@@ -108,7 +108,12 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                 false if is_cpp || is_call => "",
                 false => "Write this place in plain form.",
             };
-            words("not-understood", reason, remedy)
+            // a type that a missing header declares is mostly what a declaration lacks
+            let remedy = match reason.contains("(the declaration of") {
+                true => where_it_is(view, remedy),
+                false => remedy.to_owned(),
+            };
+            words("not-understood", reason, &remedy)
         }
         ObstacleKind::NotCounted(NotCounted::IndexEscapes) => {
             words("not-counted", escapes(view, obstacle.term, line), "")
