@@ -247,3 +247,18 @@ fn ends_are_looked_for_in_rows_of_constant_length() {
     let doc = open(code);
     assert!(offload(&crate::Ask::thorough(&doc), &full(&doc), &Which::Line(3)).is_err());
 }
+
+/// Cubes behind an index macro, red and black in turn: what the host tests before a launch is met by any cube.
+#[test]
+fn cells_of_a_cube() {
+    let code = "typedef double real;\n#define I3(k, j, i) (((size_t)(k) * n + (j)) * n + (i))\nvoid relax(real *u, const real *f, int n, real h, int colour)\n{\n    int i, j, k;\n    for (k = 1; k < n - 1; k++)\n        for (j = 1; j < n - 1; j++)\n            for (i = 1 + ((k + j + colour) & 1); i < n - 1; i += 2)\n                u[I3(k, j, i)] = (h * h * f[I3(k, j, i)] + u[I3(k - 1, j, i)] + u[I3(k + 1, j, i)] + u[I3(k, j - 1, i)] + u[I3(k, j, i - 1)] + u[I3(k, j, i + 1)]) / 6.0;\n}\n";
+    let doc = open(&format!("typedef unsigned long size_t;\n{code}"));
+    let options = crate::VerifyOptions { cases: 6, ..Default::default() };
+    let reports = crate::verify(&crate::Ask::thorough(&doc), &full(&doc), &Which::Line(7), &options);
+    assert!(!reports.is_empty());
+    for report in reports {
+        assert_eq!(report.outcome, crate::Outcome::Same, "{}", report.summary);
+        let ran = report.cases.iter().filter(|c| c.counted.launches > 0).count();
+        assert!(ran >= 2, "the kernel ran on {ran} inputs");
+    }
+}
