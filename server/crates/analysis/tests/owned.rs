@@ -98,3 +98,38 @@ fn members_of_new_structures_lead_to_memory_of_their_own() {
         assert_eq!(asked, told == "?", "{function} {:?} {:?}", l.verdict, l.conditions);
     }
 }
+
+/// The text that `%p` prints may be read back as the pointer (C11 7.21.6.1p8), whoever has it by then.
+#[test]
+fn what_is_printed_as_a_pointer_is_known() {
+    for (print, told) in [
+        ("sprintf(b, \"%p\", (void *)t);", "?"),
+        ("snprintf(b, 40, \"at %-20p\", (void *)t);", "?"),
+        ("sprintf(b, how, t);", "?"),
+        ("printf(\"%p\", (void *)t);", "?"),
+        ("fprintf(stderr, \"%d %p\\n\", n, (void *)t);", "?"),
+        ("told(b, t);", "?"),
+        ("told(b, x); sprintf(b, \"%d\", n);", "independent"),
+        ("sprintf(b, \"%f\", t[0]);", "independent"),
+        ("printf(\"%g of %d\\n\", t[0], n);", "independent"),
+        ("printf(\"help\");", "independent"),
+    ] {
+        let text = format!(
+            "#include <stdlib.h>
+             #include <stdio.h>
+             static void told(char *b, double *p) {{ sprintf(b, \"%p\", (void *)p); }}
+             void f(int n, double *x, char *b, const char *how) {{
+                 double *t = malloc((n + 1) * sizeof *t), *q;
+                 t[0] = 1;
+                 {print}
+                 sscanf(b, \"%p\", (void **)&q);
+                 for (int i = 0; i < n; i++) t[i] = q[i + 1];
+             }}"
+        );
+        let l = last_loop_of_f(&text);
+        let is_asked =
+            |c: &Condition| matches!(c.kind, ConditionKind::NoAlias(..)) && c.met_by != MetBy::Proof;
+        let asked = l.verdict != Verdict::Independent || l.conditions.iter().any(is_asked);
+        assert_eq!(asked, told == "?", "{print} {:?} {:?}", l.verdict, l.conditions);
+    }
+}

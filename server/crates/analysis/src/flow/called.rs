@@ -2,7 +2,7 @@
 
 use term::{Body, Op, Promised, Storage, TermId};
 
-use crate::flow::library::{library_effect, LibraryEffect, LibraryResult};
+use crate::flow::library::{library_call, LibraryEffect, LibraryResult};
 use crate::{ObstacleKind, Summary, Through, TroubleKind};
 
 /// The functions that a body may call, as far as what statements do rests on them.
@@ -66,7 +66,7 @@ pub(crate) fn call<'p>(body: &Body, program: &'p dyn Callees, t: TermId) -> Resu
     let trouble =
         |why: TroubleKind, name: &str| Err(ObstacleKind::Call { function: f, why, name: name.into() });
     if body.library.contains(&f) {
-        return match library_effect(&body.symbols[f].name) {
+        return match library_call(body, t) {
             Some(LibraryEffect { trouble: Some(why), .. }) => trouble(why, ""),
             Some(e) => Ok(Called::Library(e)),
             None => Err(ObstacleKind::UnknownCall(f)),
@@ -119,7 +119,7 @@ pub(crate) fn keeps(body: &Body, program: &dyn Callees, t: TermId, k: usize) -> 
         matches!(why, Ordered | State | NoReturn | Memory | Global)
     };
     if body.library.contains(&f) {
-        let effect = library_effect(&body.symbols[f].name);
+        let effect = library_call(body, t);
         return effect.is_none_or(|e| !e.trouble.iter().all(is_seen) || e.through(k).kept);
     }
     match (call(body, program, t), program.called(body, t)) {

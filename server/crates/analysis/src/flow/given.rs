@@ -10,7 +10,7 @@ use base::IndexId;
 use term::{Body, Field, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::flow::fresh::{is_allocation, is_null, uncast};
-use crate::flow::library::library_effect;
+use crate::flow::library::library_call;
 use crate::flow::owned::{arguments, home, Known};
 use crate::flow::parts::{field_cell, FieldCell};
 use crate::Given;
@@ -98,7 +98,7 @@ fn writes_through(body: &Body, known: &Known<'_>, call: TermId, k: usize) -> boo
     match body.callee(call) {
         Some(f) if body.library.contains(&f) => match &*body.symbols[f].name {
             "free" => false,
-            name => library_effect(name).is_none_or(|e| e.trouble.is_some() || e.through(k).written),
+            _ => library_call(body, call).is_none_or(|e| e.trouble.is_some() || e.through(k).written),
         },
         _ => known(call).and_then(|s| s.params.get(k)).is_none_or(|p| p.written || p.kept || p.handed),
     }

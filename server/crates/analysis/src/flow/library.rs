@@ -4,6 +4,9 @@
 //! name alone in [`term::intrinsic`] (pure mathematics; that these may set `errno`, 7.12.1, is left out of account, as
 //! are the floating-point flags), and functions that call back (`qsort`, `bsearch`, `atexit`, `signal`).
 
+use term::{Body, Op, TermId};
+
+use crate::flow::fresh::uncast;
 use crate::{Through, TroubleKind};
 
 /// Which of its first arguments' memory a function reads or writes, a bit an argument.
@@ -64,7 +67,25 @@ pub(crate) fn only_computes(name: &str) -> bool {
         || matches!(name, "__fmaf_rn" | "__fadd_rn" | "__fmul_rn" | "__fdiv_rn" | "__fsqrt_rn" | "__fsub_rn")
 }
 
-/// The effect of a library function; `None`: nothing is known.
+/// The effect of a call of a library function. What is printed as a pointer (`%p`, 7.21.6.1p8) may be read back as one, so such a text keeps it.
+pub(crate) fn library_call(body: &Body, call: TermId) -> Option<LibraryEffect> {
+    let f = body.callee(call)?;
+    let name = &*body.symbols[f].name;
+    let effect = library_effect(name)?;
+    let format = match name {
+        "printf" => 0,
+        "sprintf" | "fprintf" => 1,
+        "snprintf" => 2,
+        _ => return Some(effect),
+    };
+    let text = body.args(call).get(format + 1).map(|&a| body.op(uncast(body, a)));
+    // `%-20p`, `%*p`: what stands between is not looked into
+    let tells = !matches!(text, Some(Op::Str(s)) if !s.contains('%') || !s.contains('p'));
+    let values = if tells { u32::MAX << (format + 1) } else { 0 };
+    Some(LibraryEffect { keeps: effect.keeps | values, ..effect })
+}
+
+/// The effect of a library function, whatever it is given; `None`: nothing is known. Of a call: [`library_call`].
 pub(crate) fn library_effect(name: &str) -> Option<LibraryEffect> {
     if only_computes(name) {
         return Some(LibraryEffect::default());

@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind, UnOp};
 
 use crate::flow::fresh::{is_allocation, is_null, uncast};
-use crate::flow::library::{library_effect, LibraryResult};
+use crate::flow::library::{library_call, LibraryResult};
 use crate::flow::parts::holds_pointer;
 use crate::{Roots, Summary};
 
@@ -310,7 +310,7 @@ impl Look<'_, '_> {
             of.is_none_or(|e| matches!(body.types.kind(e), TypeKind::Void) || holds_pointer(body, e))
         };
         let name = &*body.symbols[f].name;
-        let Some(effect) = library_effect(name) else { return false };
+        let Some(effect) = library_call(body, call) else { return false };
         let is_plain = matches!(name, "free" | "memset") || !holds_pointers(argument);
         is_plain && !effect.through(k).kept && (is_dropped || effect.returns == LibraryResult::Number)
     }
@@ -392,9 +392,7 @@ pub(crate) fn stores_pointers(body: &Body, known: &Known<'_>) -> bool {
         }
         (Op::Cast, &[x]) => body.types.element(body.ty(x)).is_some() && body.types.is_arithmetic(body.ty(t)),
         (Op::Call, _) => match body.callee(t) {
-            Some(f) if body.library.contains(&f) => {
-                library_effect(&body.symbols[f].name).is_some_and(|e| e.keeps != 0)
-            }
+            Some(f) if body.library.contains(&f) => library_call(body, t).is_some_and(|e| e.keeps != 0),
             Some(_) => known(t).is_some_and(|s| !s.stores_nothing()),
             // what they are given is told of the parameters, and of the whole
             None => false,

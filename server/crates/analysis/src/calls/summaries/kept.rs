@@ -6,7 +6,7 @@ use term::{Op, Storage, TermId, TypeKind};
 
 use super::Scan;
 use crate::flow::fresh::{is_null, uncast};
-use crate::flow::library::library_effect;
+use crate::flow::library::library_call;
 use crate::flow::parts::holds_pointer;
 use crate::{Roots, Through, TroubleKind};
 
@@ -89,7 +89,7 @@ impl Scan<'_> {
         let pointer =
             |k: usize| args.get(k + 1).copied().filter(|&a| body.types.element(body.ty(a)).is_some());
         if body.library.contains(&f) {
-            let Some(e) = library_effect(&name) else {
+            let Some(e) = library_call(body, call) else {
                 self.hand_out(call);
                 return self.trouble(TroubleKind::UnknownCall, &name);
             };
