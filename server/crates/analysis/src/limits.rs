@@ -9,6 +9,8 @@ pub(crate) mod algebra_bounds {
     pub(crate) const FUEL: u32 = 300;
     pub(crate) const FUEL_OF_VOID: u32 = 60;
     pub(crate) const DEPTH: u32 = 6;
+    /// Constraints of a short proof.
+    pub(crate) const SHORT: u32 = 3;
     /// Counters that are tried at both their ends.
     pub(crate) const CORNERS: u32 = 2;
 }

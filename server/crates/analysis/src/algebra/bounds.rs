@@ -10,13 +10,13 @@ use base::Budget;
 use rustc_hash::FxHashMap;
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var};
-use crate::limits::algebra_bounds::{CORNERS, DEPTH, FUEL, FUEL_OF_VOID, LOOKED};
+use crate::limits::algebra_bounds::{CORNERS, DEPTH, FUEL, FUEL_OF_VOID, LOOKED, SHORT};
 
 /// Whether `e >= 0` everywhere in the domain, as far as substituting bounds can tell. Without steps left: not.
 pub(crate) fn non_negative(e: &Poly, domain: &Domain, context: &[Constraint], budget: &Budget) -> bool {
     domain.pieces.iter().all(|piece| {
         let all = All::new(piece, context);
-        all.asked(budget, |fuel| all.prove(e, DEPTH, fuel), FUEL) || all.is_void(piece, budget)
+        all.shows(e, budget) || all.is_void(piece, budget)
     })
 }
 
@@ -64,8 +64,7 @@ impl Known {
                 return *known;
             }
             let all = All::new(piece, &self.context);
-            let proved = all.asked(budget, |fuel| all.prove(e, DEPTH, fuel), FUEL)
-                || self.is_void(&all, piece, budget);
+            let proved = all.shows(e, budget) || self.is_void(&all, piece, budget);
             self.proved.borrow_mut().insert(key, proved);
             proved
         })
@@ -127,6 +126,12 @@ impl<'c> All<'c> {
         // what was found with the last steps is found
         let _ = budget.spend(1 + fuel.looked / LOOKED);
         answer
+    }
+
+    /// Whether `e >= 0` follows. Among products there are many ways that lead on: short proofs are looked for by themselves.
+    fn shows(&self, e: &Poly, budget: &Budget) -> bool {
+        let proved = |depth: u32| self.asked(budget, |fuel| self.prove(e, depth, fuel), FUEL);
+        proved(DEPTH) || self.0.iter().any(|(_, c)| !c.poly.is_linear()) && proved(SHORT)
     }
 
     /// Whether no point satisfies the constraints of the piece, as far as this prover can tell: one of them is proved to fail.
