@@ -263,7 +263,10 @@ impl Maker<'_, '_> {
         if self.model.objects.tables.contains(&base) {
             return self.rows_of_table(body, buffer, mine);
         }
-        let elements: Vec<AffineAccess> = mine.iter().map(|a| to_elements(a)).collect();
+        // rows of pointers are told by all their subscripts
+        let is_row = body.path_term(base).is_some_and(|t| body.row_of_table(t).is_some());
+        let element = |a: &&AffineAccess| if is_row { (*a).clone() } else { to_elements(a) };
+        let elements: Vec<AffineAccess> = mine.iter().map(element).collect();
         let mine = &elements.iter().collect::<Vec<_>>()[..];
         let both = crate::offload::branches::both_ways(self.model, mine);
         let all: Vec<&AffineAccess> = mine.iter().copied().chain(&both).collect();
