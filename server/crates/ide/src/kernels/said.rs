@@ -379,6 +379,6 @@ fn obstacle(body: &term::Body, k: &analysis::KernelObstacle, line: impl Fn(term:
         TooLarge => {
             "its threads take more steps together, or touch more places, than are followed one by one".to_owned()
         }
-        Budget => "the analysis stopped at its limit of counted steps while it compared the kernel's threads; the editor's command Analyze Fully has a far larger one".to_owned(),
+        Budget => "the analysis stopped at its limit of counted steps while it compared the kernel's threads; in an editor, the command Analyze Fully has a far larger one".to_owned(),
     }
 }
