@@ -78,7 +78,8 @@ impl<'a> Runner<'a> {
             }
             Called::Word(word) => {
                 // shuffles and votes are no barriers for memory, but where lanes wait they may run in step
-                self.warp_soft |= matches!(word, Word::Shuffle(_) | Word::Vote(_) | Word::OfLanes);
+                self.warp_soft |=
+                    matches!(word, Word::Shuffle(_) | Word::Vote(_) | Word::OfLanes) || word.gathers();
                 if !uniformity::is_harmless(body, t) {
                     return Err(KernelObstacle::Value(t));
                 }
