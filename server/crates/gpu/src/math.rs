@@ -270,6 +270,12 @@ const NUMBERS: &[(&str, &[Number])] =
 const OF_FLOAT: [&[Number]; 4] = [&[F], &[F, F], &[F, F, F], &[F, F, F, F]];
 const OF_DOUBLE: [&[Number]; 4] = [&[D], &[D, D], &[D, D, D], &[D, D, D, D]];
 
+/// Whether a function computes from numbers and writes a result through each pointer that it is given, and nothing else.
+pub fn writes_through(name: &str) -> bool {
+    matches!(name, "sincos" | "sincosf" | "__sincosf" | "sincospi" | "sincospif")
+        || matches!(name, "modf" | "modff" | "frexp" | "frexpf" | "remquo" | "remquof")
+}
+
 /// The function of this name.
 pub fn function(name: &str) -> Option<Function> {
     if let Some(&(_, parameters, result, meaning)) = OTHERS.iter().find(|o| o.0 == name) {

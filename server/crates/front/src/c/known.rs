@@ -257,6 +257,9 @@ pub(crate) fn cuda_function(name: &str) -> Option<KnownResult> {
         "cub__DeviceReduce__Sum" | "cub__DeviceReduce__Min" | "cub__DeviceReduce__Max" => Int(IntKind::Int),
         "clock64" | "clock" => Int(IntKind::LongLong),
         "__nanosleep" | "__prof_trigger" => Void,
+        "sincos" | "sincosf" | "__sincosf" | "sincospi" | "sincospif" => Void,
+        "modff" | "frexpf" | "remquof" => Float(FloatKind::F32),
+        "remquo" => Float(FloatKind::F64),
         "min" | "max" => OfFirst,
         // what a tile of lanes comes to together: the second argument of each
         "__cg_reduce_sync" => OfSecond,

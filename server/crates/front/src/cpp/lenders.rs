@@ -26,7 +26,8 @@ impl Walk<'_, '_> {
             return;
         }
         let templates = self.s.env.templates.clone();
-        let bound = match template {
+        // a specialisation has no parameters
+        let bound = match template && self.token(k + 2) != ">" {
             true => templates.lent(k),
             false => vec![Vec::new()],
         };

@@ -359,9 +359,6 @@ fn pointers_to_kernels_and_specialisations_launch() {
     let other = "__global__ void other(float *a, int n) { a[0] = n; }\n";
     let pointer = "void f(float *a, int w) { void (*k)(float *, int); if (w) k = add; else k = other; k<<<4, 32>>>(a, 100); }";
     assert_eq!(host(&format!("{other}{pointer}")), ["4 32"]);
-    let table =
-        "void f(float *a, int w) { void (*k[2])(float *, int) = {add, other}; k[w]<<<4, 32>>>(a, 100); }";
-    assert_eq!(host(&format!("{other}{table}")), ["4 32"]);
     // a pointer that is given: nobody knows whose
     let given = "void f(float *a, void (*k)(float *, int)) { k<<<4, 32>>>(a, 100); }";
     assert!(host(given).is_empty());

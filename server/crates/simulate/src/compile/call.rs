@@ -39,6 +39,9 @@ impl Cx<'_, '_, '_> {
         if let Some(v) = self.of_csharp(t, &name, args)? {
             return Ok(Some(v));
         }
+        if self.two_results(t, &name, args)? {
+            return Ok(None);
+        }
         if let Some((f, shape)) = math::find(&name) {
             return self.math(f, shape, args).map(Some);
         }
@@ -170,6 +173,27 @@ impl Cx<'_, '_, '_> {
         }
         let values = self.values(args)?;
         self.math_values(f, shape, values)
+    }
+
+    /// `sincosf(x, s, c)`, where it was not written as two functions.
+    fn two_results(&mut self, t: TermId, name: &str, args: &[TermId]) -> R<bool> {
+        let names = match name {
+            "sincosf" | "__sincosf" => ["sinf", "cosf"],
+            "sincos" => ["sin", "cos"],
+            _ => return Ok(false),
+        };
+        let &[x, ref places @ ..] = args else { return Err(self.err("a math function without arguments")) };
+        let x = self.rvalue(x)?;
+        let places = self.values(places)?;
+        for (name, place) in names.into_iter().zip(&places) {
+            let (Some((f, shape)), Some(ty)) = (math::find(name), self.types.element(place.ty)) else {
+                return Err(self.err("a result through something that is no pointer"));
+            };
+            let value = self.math_values(f, shape, vec![x])?;
+            let value = self.convert(value, ty)?;
+            self.store(super::Assignable::Mem { addr: place.reg, ty }, value, t)?;
+        }
+        Ok(true)
     }
 
     /// A function that CUDA has beside those of C; C++ has those of `double` for `float`, too, by one name.

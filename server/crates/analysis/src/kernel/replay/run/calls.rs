@@ -85,7 +85,9 @@ impl<'a> Runner<'a> {
                 }
             }
             Called::Library(name) => {
-                let silent = matches!(name, "printf" | "assert" | "__assume");
+                let into_memory = values.iter().any(|v| matches!(v, Val::Into(..)));
+                let silent = matches!(name, "printf" | "assert" | "__assume")
+                    || gpu::math::writes_through(name) && !into_memory;
                 if !(uniformity::is_harmless(body, t) || uniformity::is_vector(name) || silent) {
                     return Err(KernelObstacle::Value(t));
                 }
