@@ -10,17 +10,13 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use term::{Op, TermId};
 
-use super::rows::Rows;
+use super::rows::{Rows, FIRST, SECOND};
 use super::{Share, Step, SymbolicAccess, SymbolicKernel, MAX_QUESTIONS};
 use crate::algebra::poly::{Constraint, Poly, Var};
 use crate::kernel::races::{RaceObstacle, Touch};
 use crate::kernel::{is_barrier, KernelObstacle};
 use crate::limits::kernel_symbolic_pairs::MAX_SPLITS;
 use crate::solve::impossible;
-
-/// Atoms of the two threads that are not one number are numbered from here.
-pub(super) const SECOND: Var = 1 << 20;
-pub(super) const FIRST: Var = 1 << 18;
 
 /// What two threads have in common.
 #[derive(Clone)]

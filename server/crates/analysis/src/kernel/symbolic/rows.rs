@@ -4,10 +4,13 @@
 //! equal only if all digits are ([`SymbolicKernel::equate`]). Once two digits are one unknown, so are the products that they stand in
 //! ([`Rows::merge`]).
 
-use super::pairs::FIRST;
 use super::SymbolicKernel;
 use crate::algebra::poly::{Constraint, Poly, Var};
 use crate::limits::kernel_symbolic_rows::{MAX_DIGITS, MAX_LENGTHS};
+
+/// Atoms of the two threads that are not one number are numbered from here.
+pub(super) const SECOND: Var = 1 << 20;
+pub(super) const FIRST: Var = 1 << 18;
 
 /// A conjunction, as it is added to.
 #[derive(Clone, Default)]
