@@ -17,7 +17,7 @@ use crate::nest;
 use crate::nest::{How, Model, Reading};
 use crate::replay_witness::{ways, ReplaySite};
 use crate::solve::Solver;
-use crate::{Control, LoopId, Obstacle, Program};
+use crate::{Control, LoopId, Obstacle, Program, Step};
 
 /// What is worked out once per body.
 pub(crate) struct Context<'a> {
@@ -137,6 +137,25 @@ impl<'a> Context<'a> {
     /// The same, where rows are taken to be no longer than the room that they have.
     pub(crate) fn short(&'a self, at: usize, c: &Control, budget: &Budget) -> Reading<'a> {
         self.read(at, c, How { short: true, ..How::default() }, budget)
+    }
+
+    /// The same, where steps that are no constants are taken for the lengths of rows.
+    pub(crate) fn strided(&'a self, at: usize, c: &Control, budget: &Budget) -> Reading<'a> {
+        self.read(at, c, How { strided: true, ..How::default() }, budget)
+    }
+
+    /// Whether the loop, or one in it, goes on by what is no constant.
+    pub(crate) fn has_strides(&self, at: usize) -> bool {
+        let is_inside = |mut k: usize| loop {
+            match self.loops[k].1 {
+                _ if k == at => return true,
+                Some(around) => k = around,
+                None => return false,
+            }
+        };
+        let by_term =
+            |c: &Result<Control, Obstacle>| matches!(c, Ok(Control { step: Step::Term { .. }, .. }));
+        (at..self.loops.len()).take_while(|&k| is_inside(k)).any(|k| by_term(self.control(k)))
     }
 
     /// The same, where values are told by the iteration's number wherever that can be.

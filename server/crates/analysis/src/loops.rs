@@ -234,22 +234,35 @@ fn one_loop(cx: &Context<'_>, at: usize, detail: bool, budget: &Budget) -> LoopF
     }
     let is_open = found.verdict == Verdict::Unknown
         || found.verdict == Verdict::Reduction && found.reductions.iter().any(|r| r.cells != Cells::One);
+    // Steps that are no constants are the lengths of tiles; and where parts of an array lie one behind the other, they are apart.
+    if is_open && budget.left() > 0 && cx.has_strides(at) {
+        let reading = cx.strided(at, &control, budget);
+        let strided = read_loop(cx, reading, &control, detail, budget, before.clone());
+        let tested = |l: &LoopFacts| l.conditions.iter().filter(|c| c.met_by != MetBy::Proof).count();
+        let costs_more = found.verdict == Verdict::Reduction && tested(&strided) > tested(&found);
+        if is_better(&strided, &found) && !costs_more && budget.left() > 0 {
+            return strided;
+        }
+    }
     if !is_open || budget.left() == 0 || bounds_of_parts(body, t).is_empty() {
         return found;
     }
-    // Where parts of an array lie one behind the other, they are apart.
     let sorted = read_loop(cx, cx.sorted(at, &control, budget), &control, detail, budget, before);
-    let is_better = match sorted.verdict {
-        Verdict::Independent => true,
-        Verdict::Reduction => {
-            found.verdict == Verdict::Unknown || sorted.reductions.len() < found.reductions.len()
-        }
-        Verdict::Sequential | Verdict::Unknown => false,
-    };
-    if is_better && budget.left() > 0 {
+    if is_better(&sorted, &found) && budget.left() > 0 {
         sorted
     } else {
         found
+    }
+}
+
+/// Whether another reading of a loop shows more than what was found.
+fn is_better(other: &LoopFacts, found: &LoopFacts) -> bool {
+    match other.verdict {
+        Verdict::Independent => true,
+        Verdict::Reduction => {
+            found.verdict == Verdict::Unknown || other.reductions.len() < found.reductions.len()
+        }
+        Verdict::Sequential | Verdict::Unknown => false,
     }
 }
 

@@ -233,3 +233,33 @@ fn the_largest_through_a_copy_of_it() {
     let kept = "double f(int n, const double *restrict a) { double s = 0, d = 0; for (int i = 0; i < n; i++) { d = s; s = d > a[i] ? d : a[i]; } return s + d; }";
     assert!(!matches!(last_of_depth_zero(kept).verdict, Verdict::Reduction | Verdict::Independent));
 }
+
+/// What is counted may be found on the way (`count[*p++]++`), and what is added may be kept (`s += a[i] = e`).
+#[test]
+fn places_that_move_and_values_that_are_kept() {
+    for (text, expected) in [
+        ("void f(const unsigned char *p, const unsigned char *end, int *count) { while (p != end) count[*p++]++; }", "reduction Add(count[*])"),
+        ("void f(const unsigned char *p, int n, int *count) { const unsigned char *end = p + n; while (p < end) count[*p++] += 2; }", "reduction Add(count[*])"),
+        ("void f(const unsigned char *p, int n, unsigned count[256]) { while (n--) count[*p++]++; }", "reduction Add(count[*])"),
+        ("double f(int n, double *k, const double *x) { double s = 0; for (int i = 0; i < n; i++) s += k[i] = x[i] * x[i]; return s; }", "reduction Add(s)"),
+        ("double f(int n, double *k, const double *x) { double s = 0; for (int i = 0; i < n; i++) s += k[i] *= x[i]; return s; }", "reduction Add(s)"),
+    ] {
+        assert_eq!(said(text), expected, "{text}");
+    }
+    // what is read of the place, of the sum, or of what another iteration keeps
+    for text in [
+        "int f(const unsigned char *p, int n, int *count) { int m = 0; for (int i = 0; i < n; i++) m += count[*p++]++; return m; }",
+        "void f(unsigned char *p, int n, unsigned char *last) { while (n--) last[*p++]++, *last = last[*p]; }",
+        "void f(int n, int *count) { int *p = count; while (n--) count[*p++]++; }",
+        "void f(int n, int *p, int *count) { for (int i = 0; i < n; i++) count[p[0]++]++; }",
+        "double f(int n, double *k) { double s = 0; for (int i = 0; i < n; i++) s += k[i] = s; return s; }",
+        "double f(int n, double *k) { double s = 0; for (int i = 0; i < n; i++) s += k[i + 1] = k[i] * 2; return s; }",
+        "double f(int n, double *k) { double s = 0; for (int i = 0; i < n; i++) s += k[0] = i + k[0]; return s; }",
+        "int f(int n, int *k) { int s = 0, *q = &s; for (int i = 0; i < n; i++) s += *q = i; return s; }",
+        "int s; int f(int n, int *k) { for (int i = 0; i < n; i++) s += *k = i; return s; }",
+        "double f(int n, double *k, int *j) { double s = 0; for (int i = 0; i < n; i++) s += k[j[i]] = i; return s; }",
+    ] {
+        let found = said(text);
+        assert!(!found.starts_with("independent") && !found.starts_with("reduction"), "{text} {found}");
+    }
+}

@@ -2,7 +2,7 @@
 
 mod common;
 
-use analysis::{ConditionKind, LoopFacts, ObstacleKind};
+use analysis::{ConditionKind, LoopFacts, MetBy, ObstacleKind, Verdict};
 use common::last_loop_of_f;
 
 /// Whether the loop is asked to keep something apart.
@@ -117,5 +117,38 @@ fn a_static_variable_is_apart_from_what_pointers_show_until_one_is_made_to_it() 
     ];
     for (file, function) in shown {
         assert!(asks(&last_loop_of_f(&format!("{file} {function}"))), "{file} {function}");
+    }
+}
+
+/// A number of the file in a subscript that is no sum is the same in all iterations as long as nothing sets it: then where arrays end is
+/// found before the loop, and that it lies in none of them is tested, unless nobody points to it.
+#[test]
+fn numbers_that_others_may_reach_are_fixed_where_nothing_sets_them() {
+    let apart = |l: &LoopFacts| {
+        let tested = |c: &analysis::Condition| {
+            matches!(c.kind, ConditionKind::NoAlias(..)) && c.met_by == MetBy::RunTimeCheck
+        };
+        l.conditions.iter().filter(|c| tested(c)).count()
+    };
+    for (function, tests) in [
+        ("void f(int n, int *g, const int *f) { for (int i = 0; i < n; i++) g[i] = f[(i * 3) % NX]; }", 2),
+        ("void f(int n, int *g, const int *f) { for (int i = 0; i < n; i++) g[i] = f[(i * 3) % SX]; }", 1),
+        ("void f(int n, int *g, const int *f) { int m; get(&m); for (int i = 0; i < n; i++) g[i] = f[(i * 3) % m]; }", 1),
+        ("void f(int n, int *g, const int *f) { static int k = 5; for (int i = 0; i < n; i++) g[i] = f[(i * 3) % k]; k++; }", 1),
+    ] {
+        let l = last_loop_of_f(&format!("int NX; static int SX; void get(int *); void set(void) {{ SX = NX; }} {function}"));
+        assert_eq!((l.verdict, apart(&l)), (Verdict::Independent, tests), "{function} {:?}", l.obstacles);
+    }
+    for function in [
+        "static void up(void) { NX++; } void f(int n, int *g, const int *f) { for (int i = 0; i < n; i++) { up(); g[i] = f[(i * 3) % NX]; } }",
+        "void f(int n, int *g, const int *f) { for (int i = 0; i < n; i++) g[i] = f[(i * 3) % VX]; }",
+        "void f(int n, int *g, const int *f) { int m = 3, *p = &m; for (int i = 0; i < n; i++) { *p = i + 1; g[i] = f[(i * 3) % m]; } }",
+        "void f(int n, double *g, const double *f) { for (int i = 0; i < n; i++) { g[i] = f[(i * 3) % SX]; if (g[i] > 1) SX = 2; } }",
+        "void f(int n, int *g, const int *f) { for (int i = 0; i < n; i++) { get(&NX); g[i] = f[(i * 3) % NX]; } }",
+        "void f(int n, double *g, const double *f) { for (int i = 0; i < n; i++) g[i] = f[(i * 3) % NX++]; }",
+    ] {
+        let l = last_loop_of_f(&format!("int NX; static int SX; volatile int VX; void get(int *); {function}"));
+        let is_parallel = matches!(l.verdict, Verdict::Independent | Verdict::Reduction);
+        assert!(!is_parallel, "{function} {:?}", l.conditions);
     }
 }

@@ -282,3 +282,24 @@ fn rows_of_a_table() {
         "#]],
     );
 }
+
+/// Of an array of structures elements are copied as a whole, whatever arrays in them are used.
+#[test]
+fn arrays_in_structures_are_parts_of_elements() {
+    check(
+        "typedef struct { double pos[3], vel[3], mass; } P; void f(int n, P *p, double dt) { for (int i = 0; i < n; i++) for (int k = 0; k < 3; k++) p[i].pos[k] += dt * p[i].vel[k]; }",
+        expect![[r#"
+            trips max(0, n)
+            trips ((n + -1) >= 0 ? (2 + 1) : 0)
+            p in and out: 0 .. ((n + -1) >= 0 ? (n + -1) : (0 + -1))
+        "#]],
+    );
+    check(
+        "typedef struct { int key[2]; double c[4][4]; } P; void f(int n, int m, const P (*restrict p)[8], double *restrict b) { for (int i = 0; i < n; i++) for (int k = 0; k < 4; k++) b[i] += p[i][3].c[k][1]; }",
+        expect![[r#"
+            trips max(0, n)
+            p in: (8*0 + 3) .. ((n + -1) >= 0 ? (8*(n + -1) + 3) : ((8*0 + 3) + -1))
+            b in and out: 0 .. ((n + -1) >= 0 ? (n + -1) : (0 + -1))
+        "#]],
+    );
+}

@@ -440,7 +440,7 @@ impl NoKernel {
             }
             NoKernel::NotTried(whose) => format!(
                 "Whether a kernel can be made of it was not tried: the steps for plans of this {} were spent on other loops. \
-                 Ask for this one with \"Offload to GPU\", or for all with \"Analyze Fully\".",
+                 Ask for this one (`warpwright offload --loop LINE`, or \"Offload to GPU\" in an editor), or for all with an editor's \"Analyze Fully\".",
                 match whose {
                     Spent::Function | Spent::Keystroke => "function",
                     Spent::File => "file",

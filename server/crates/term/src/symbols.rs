@@ -108,6 +108,11 @@ impl Symbol {
     pub fn is_own_scalar(&self) -> bool {
         self.storage.is_of_call() && !self.address_taken
     }
+    /// Whether it is a variable that others may reach: of the file, `static`, or one whose address is taken.
+    pub fn is_shared_variable(&self) -> bool {
+        matches!(self.storage, Storage::Global { constant: false, .. } | Storage::StaticLocal { .. })
+            || self.storage.is_of_call() && self.address_taken
+    }
     /// Whether it stands for a member behind a pointer, whose text is its name: `m->n`.
     pub fn is_member_behind_pointer(&self) -> bool {
         self.name.contains("->")

@@ -243,6 +243,10 @@ fn chain_of_cells(
         if body.as_symbol(t).is_some() && goes_into(body, body.root, t).contains(&array) {
             return None;
         }
+        // `g->u[i][j - 1]` beside `g->u[i - 1][j]`, whatever leads to the array
+        if *body.op(t) == Op::Index && body.same(whole(body, t), whole(body, source)) {
+            return None;
+        }
         open.extend(body.args(t));
     }
     let scan = |op| Some(RecurrenceKind::Scan { op, exclusive: false });
@@ -253,6 +257,14 @@ fn chain_of_cells(
         (_, _, None, d) if sums || products => Some(RecurrenceKind::Linear { distance: d }),
         _ => None,
     }
+}
+
+/// What the subscripts of a cell are of.
+fn whole(body: &Body, mut cell: TermId) -> TermId {
+    while let (Op::Index, &[of, _]) = (body.op(cell), body.args(cell)) {
+        cell = of;
+    }
+    cell
 }
 
 /// `if (c) b[j++] = a[i];`: the counter, the array that is filled, the statement that moves the counter.

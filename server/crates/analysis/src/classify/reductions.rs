@@ -221,7 +221,8 @@ fn update(body: &Looked<'_>, t: TermId) -> Option<Update> {
             fits(body, op, t, body.ty(place), body.ty(value))?;
             let is_value =
                 is_quiet(body, value) || only_steps(body, place, value) || sets_apart(body, place, value);
-            (is_place(body, place) && is_value && !mentions(body, value, place)).then_some(Update {
+            let is_place = is_place(body, place) || is_moving_place(body, place) && is_quiet(body, value);
+            (is_place && is_value && !mentions(body, value, place)).then_some(Update {
                 op,
                 place,
                 occurrences: vec![place],
@@ -233,7 +234,7 @@ fn update(body: &Looked<'_>, t: TermId) -> Option<Update> {
         Op::Step { .. } => {
             let place = args[0];
             body.types.as_int(body.ty(place)).filter(|k| *k != IntKind::Bool)?;
-            is_place(body, place).then(|| Update {
+            (is_place(body, place) || is_moving_place(body, place)).then(|| Update {
                 op: ReductionOp::Add,
                 place,
                 occurrences: vec![place],
@@ -466,12 +467,28 @@ fn fits(body: &Looked<'_>, op: ReductionOp, at: TermId, place: TypeId, value: Ty
     }
 }
 
-/// `s += *p++`: a variable accumulates, and what it takes moves other variables as a statement of its own would.
+/// A place that is evaluated once may move variables on the way, as a statement of its own would: `count[*p++]++`.
+fn is_moving_place(body: &Looked<'_>, place: TermId) -> bool {
+    let is_cell = matches!(body.op(place), Op::Index | Op::Member { .. } | Op::Deref);
+    let moves = |p: TermId| body.as_symbol(p).is_some_and(|s| body.symbols[s].is_own_scalar());
+    is_cell
+        && body.walk(place).all(|x| match body.op(x) {
+            Op::Step { .. } => body.args(x).first().is_some_and(|&p| moves(p)),
+            Op::Call => body.only_gives(x),
+            Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Comma => false,
+            op => !op.is_write(),
+        })
+}
+
+/// `s += *p++`, `s += a[i] = e`: a variable accumulates, and what it takes moves other variables, or is put into memory, as a statement
+/// of its own would. No memory is a variable that has no address.
 fn only_steps(body: &Looked<'_>, place: TermId, value: TermId) -> bool {
     let variable = |t: TermId| body.as_symbol(t);
+    let is_own = variable(place).is_some_and(|s| body.symbols[s].is_own_scalar());
     variable(place).is_some()
         && body.walk(value).all(|x| match body.op(x) {
-            Op::Step { .. } => body.args(x).first().is_some_and(|&p| variable(p).is_some()),
+            Op::Step { .. } => is_own || body.args(x).first().is_some_and(|&p| variable(p).is_some()),
+            Op::Assign | Op::Compound(_) => is_own,
             Op::Call => body.only_gives(x),
             Op::Reject(_) | Op::Launch | Op::Apply(_) | Op::Comma => false,
             op => !op.is_write(),

@@ -151,7 +151,12 @@ fn has_extent(computed: &Computed<'_, '_>, accesses: &[AffineAccess], s: SymbolI
         return true;
     }
     accesses.iter().filter(|a| a.base == s).all(|a| {
-        a.subs.iter().all(|sub| {
+        a.subs.iter().enumerate().all(|(k, sub)| {
+            // that it stays in its row, whose length is known, is proved or tested
+            let in_row = k > 0 && a.inner.is_some() && !model.objects.boxes.contains(&s);
+            if in_row && sub.value.is_some() && (0..model.loops.len()).any(|l| is_stepped(model, l)) {
+                return true;
+            }
             if computed.is_computed(sub.term, &mut Vec::new()) {
                 return true;
             }
@@ -168,6 +173,8 @@ fn has_extent(computed: &Computed<'_, '_>, accesses: &[AffineAccess], s: SymbolI
             };
             p.vars().all(|v| match *model.vars.kind(v) {
                 VarKind::Param(_) | VarKind::Product(_) => true,
+                // told by steps: it ends where the index is at its bound
+                VarKind::Iter(l) if is_stepped(model, l) => true,
                 VarKind::Iter(_) => a.domain.pieces.iter().all(|piece| {
                     let bounded = |sign: i128| {
                         piece.iter().any(|c| {
@@ -191,6 +198,17 @@ fn has_extent(computed: &Computed<'_, '_>, accesses: &[AffineAccess], s: SymbolI
             })
         })
     })
+}
+
+/// Whether a counter numbers the iterations of a loop that goes on by what is no constant, from a known place to a known one.
+fn is_stepped(model: &Model<'_>, l: usize) -> bool {
+    let of = &model.loops[l];
+    let by_term = matches!(of.control, Some(crate::Control { step: Step::Term { .. }, .. }));
+    let is_fixed = |p: &Option<crate::algebra::poly::Poly>| {
+        p.as_ref()
+            .is_some_and(|p| p.vars().all(|v| !matches!(model.vars.kind(v), VarKind::Fresh | VarKind::Image)))
+    };
+    by_term && of.iteration.is_some() && is_fixed(&of.lower) && is_fixed(&of.limit)
 }
 
 /// Values that the host can bound before the loop, as intervals or by going through them: they are computed from the indices of counted
@@ -281,15 +299,25 @@ impl<'m, 'a> Computed<'m, 'a> {
                 },
                 Op::Sym(s) => match body.symbols[*s].storage {
                     Storage::Constant(_) => true,
-                    _ => body.symbols[*s].is_own_scalar() && !changed.contains(s),
+                    _ => body.symbols[*s].is_own_scalar() && !changed.contains(s) || self.is_left_alone(*s),
                 },
                 _ => false,
             })
     }
 
+    /// Whether a variable that others may reach is one that the loop sets nowhere by name; that it lies in no array that is written is a
+    /// condition of its own.
+    fn is_left_alone(&self, s: SymbolId) -> bool {
+        let (body, symbol) = (self.body, &self.body.symbols[s]);
+        let quals = body.types.quals(symbol.ty);
+        let is_number = body.types.as_int(symbol.ty).is_some() && !quals.is_volatile && !quals.is_atomic;
+        let changed = self.model.effects.writes_in(self.model.root);
+        is_number && symbol.is_shared_variable() && !changed.contains(&s) && !self.stored.contains(&s)
+    }
+
     fn is_computed_variable(&self, s: SymbolId, open: &mut Vec<SymbolId>) -> bool {
         let symbol = &self.body.symbols[s];
-        if matches!(symbol.storage, Storage::Constant(_)) {
+        if matches!(symbol.storage, Storage::Constant(_)) || self.is_left_alone(s) {
             return true;
         }
         if !symbol.is_own_scalar() || open.contains(&s) {

@@ -1,7 +1,7 @@
 //! How what a loop's model took for granted is met: by proof, by a test of the host before the loop, or not at all. The
 //! tests are expressions in the loop's parameters; how they are written in C is the emitter's matter.
 
-use term::TermId;
+use term::{BinOp, TermId};
 
 use crate::algebra::poly::{Poly, Var, VarKind};
 use crate::nest::{Model, Need, Obligation, Reading};
@@ -90,7 +90,8 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
 
 /// Whether `p >= 0` fails for sure where the root has two iterations or more.
 fn fails_when_it_matters(model: &Model<'_>, p: &Poly, known: &[crate::algebra::poly::Constraint]) -> bool {
-    let Some(trips) = model.loops[0].trips.as_ref().and_then(|n| n.add_constant(-2)) else { return false };
+    let counted = model.loops[0].trips.as_ref().and_then(|n| n.add_constant(-2));
+    let Some(trips) = counted.or_else(|| has_second(model)) else { return false };
     let Some(fails) = p.scale(-1).and_then(|p| p.add_constant(-1)) else { return false };
     let mut more = vec![crate::algebra::poly::Constraint::non_negative(trips)];
     more.extend_from_slice(known);
@@ -100,6 +101,21 @@ fn fails_when_it_matters(model: &Model<'_>, p: &Poly, known: &[crate::algebra::p
         &more,
         &model.budget,
     )
+}
+
+/// What is not negative where a root that goes on by what is no constant has a second iteration.
+fn has_second(model: &Model<'_>) -> Option<Poly> {
+    let l = &model.loops[0];
+    let c = l.control.as_ref().filter(|c| c.offset == 0 && !c.at_least_once && !c.pointer)?;
+    let (counter, limit) = (l.iteration.as_ref()?.as_var()?, l.limit.as_ref()?);
+    let second = l.index.as_ref()?.1.replaced(counter, &Poly::constant(1))?;
+    match c.relation {
+        BinOp::Lt => limit.sub(&second)?.add_constant(-1),
+        BinOp::Le => limit.sub(&second),
+        BinOp::Gt => second.sub(limit)?.add_constant(-1),
+        BinOp::Ge => second.sub(limit),
+        _ => None,
+    }
 }
 
 fn is_test_of_bounds(need: &Need) -> bool {

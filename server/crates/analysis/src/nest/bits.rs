@@ -118,6 +118,14 @@ impl Builder<'_> {
         m: &Poly,
         when: &Domain,
     ) -> Option<Pieces> {
+        if let Some(whole) = self.whole_steps(a, m).filter(|_| self.how.strided) {
+            // what divides is not 0 (C11 6.5.5p5)
+            return match op {
+                BinOp::Div => Some(vec![(Domain::always(), whole)]),
+                BinOp::Rem => Some(vec![(Domain::always(), Poly::default())]),
+                _ => None,
+            };
+        }
         if !matches!(op, BinOp::Div | BinOp::Rem) || !m.vars().all(|v| self.is_param(v)) {
             return None;
         }

@@ -104,6 +104,8 @@ pub(crate) struct How {
     /// Whether values are told by the iteration's number wherever that can be: what extents are found from. Tests of whether
     /// cells meet do better with values that only grow.
     pub numbered: bool,
+    /// Whether indices that go on by what is no constant are told by the iterations' numbers, for rows of that length.
+    pub strided: bool,
     /// Whether a row that stays the same is one of its table's rows, and no array of its own.
     pub rows_together: bool,
     /// Whether arrays that say where parts of others begin and end are taken to be sorted.

@@ -17,6 +17,7 @@ use crate::flow::counted_loop;
 use crate::flow::effects::Effects;
 use crate::nest::builder::{AtEntry, Builder};
 use crate::nest::pieces::Pieces;
+use crate::nest::Need;
 use crate::{Control, Param, Step};
 
 /// What may have changed between a place and the root.
@@ -231,10 +232,14 @@ impl Builder<'_> {
         if !fresh || !symbol.is_own_scalar() || !self.is_plain_fact(e, changed) || self.mentions(e, s) {
             return;
         }
-        let value = self.quietly(|m| {
+        let value = |m: &mut Self| {
             let v = m.plain_value(e)?;
             m.convert(vec![(Domain::always(), v)], from, to, e)
-        });
+        };
+        let value = match self.is_step(s) {
+            true => self.owing(value),
+            false => self.quietly(value),
+        };
         if let Some(v) = value.and_then(|v| self.settled(&v)) {
             self.entry.values.insert(s, v);
         }
@@ -374,6 +379,31 @@ impl Builder<'_> {
                 }
             }
         }
+    }
+
+    /// Whether the variable is what a loop goes on by whose steps are taken for the lengths of rows.
+    fn is_step(&self, s: SymbolId) -> bool {
+        let of = |t: TermId| match counted_loop::control(self.body, t, self.effects) {
+            Ok(Control { step: Step::Term { term, .. }, .. }) => self.body.as_symbol(term),
+            _ => None,
+        };
+        self.how.strided && self.body.loops(self.root).any(|t| of(t) == Some(s))
+    }
+
+    /// Evaluates what is fixed before the root as [`Builder::quietly`] does, but leaves it to be proved or tested that it does not wrap.
+    fn owing(&mut self, f: impl FnOnce(&mut Self) -> Option<Pieces>) -> Option<Pieces> {
+        let (first, obstacles, defined) =
+            (self.obligations.len(), self.obstacles.len(), self.vars.count_defined());
+        let out = f(self);
+        let new = &self.obligations[first..];
+        let is_fixed = |p: &Poly| p.vars().all(|v| self.is_param(v));
+        let stays = new.iter().all(|o| matches!(o.kind, Need::NoWrap(_)) && is_fixed(&o.poly));
+        let clean = stays && self.obstacles.len() == obstacles && self.vars.count_defined() == defined;
+        if out.is_none() || !clean {
+            self.obligations.truncate(first);
+        }
+        self.obstacles.truncate(obstacles);
+        out.filter(|_| clean)
     }
 
     /// Evaluates without recording accesses. What needs an obligation to be the mathematical value says nothing.

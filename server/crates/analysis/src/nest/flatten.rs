@@ -169,7 +169,14 @@ impl Builder<'_> {
             self.executed[i].domain = self.linear_domain(&self.executed[i].domain.clone()).0;
         }
         for i in 0..self.obligations.len() {
-            let (domain, _) = self.linear_domain(&self.obligations[i].domain.clone());
+            let before = self.obligations[i].domain.clone();
+            let (mut domain, lost) = self.linear_domain(&before);
+            // `b + i < n` where `b` is so many steps: the small prover can do with products
+            if lost && self.how.strided {
+                for (piece, all) in domain.pieces.iter_mut().zip(before.pieces) {
+                    piece.extend(all.into_iter().filter(|c| self.vars.linear(&c.poly).is_none()));
+                }
+            }
             self.obligations[i].domain = domain;
         }
     }
@@ -424,7 +431,9 @@ impl Builder<'_> {
             if strides.fine.is_empty() {
                 return None;
             }
-            let ends = self.ends(&column, access)?;
+            // of a tile's column it is asked by itself that it lies in its row
+            let itself = || Ends { least: column.clone(), most: column.clone(), never_negative: Vec::new() };
+            let ends = self.ends(&column, access).or_else(|| self.how.strided.then(itself))?;
             let (mut cells, last) = divided(&column, strides.fine.iter().map(|s| (&s[..], 1)))?;
             cells.push(last);
             self.keep_in_rows(&mut cells, access, &|k| (strides.fine_length(k), 1), &|p| Some(p.clone()));

@@ -144,7 +144,9 @@ impl Builder<'_> {
             single.as_ref().filter(|p| p.vars().all(|v| *self.vars.kind(v) != VarKind::Fresh)).cloned();
         let numbered =
             known.as_ref().filter(|_| at == 0 && self.how.numbered).and_then(|l| self.by_number(c, l));
+        let strided = known.as_ref().filter(|_| numbered.is_none()).and_then(|l| self.by_stride(at, c, l));
         let (index, iteration) = match (&c.step, &known) {
+            _ if strided.is_some() => (strided.unwrap_or_default(), Some(x.clone())),
             _ if numbered.is_some() => {
                 (numbered.as_ref().map_or(x.clone(), |n| n.0.clone()), Some(x.clone()))
             }
@@ -321,9 +323,14 @@ impl Builder<'_> {
         if undefined && !misses {
             return;
         }
-        let step = match c.step {
-            Step::Const(s) => s,
-            Step::Term { .. } => 0,
+        let (step, by) = match c.step {
+            Step::Const(s) => (s, Some(Poly::constant(s))),
+            // that it is not 0, and which sign it has, is an obligation of its own
+            Step::Term { term, negated } => {
+                let up = matches!(c.relation, BinOp::Lt | BinOp::Le);
+                let by = self.plain_value(term).filter(|_| !c.at_least_once && c.offset == 0);
+                (if up { 1 } else { -1 }, by.and_then(|v| v.scale(if negated { -1 } else { 1 })))
+            }
         };
         let reaches =
             |p: Option<Poly>, up: bool| {
@@ -366,18 +373,18 @@ impl Builder<'_> {
             return;
         }
         // The last value past the bound: `b - 1 + step` at most when counting up.
-        let past = match c.relation {
-            BinOp::Lt => b.add_constant(step - 1),
-            BinOp::Le => b.add_constant(step),
-            BinOp::Gt => b.add_constant(step + 1),
-            _ => b.add_constant(step),
-        };
+        let past = by.and_then(|by| b.add(&by)).and_then(|past| match c.relation {
+            BinOp::Lt => past.add_constant(-1),
+            BinOp::Gt => past.add_constant(1),
+            _ => Some(past),
+        });
         let own = past.as_ref().and_then(|p| p.add_constant(-c.offset));
-        for past in [past, own.filter(|_| c.offset != 0)].into_iter().flatten() {
+        let all = if c.offset == 0 { vec![past] } else { vec![past, own] };
+        for past in all {
             let dom = self.loops[at].domain.clone();
-            match reaches(Some(past), step > 0) {
-                Some(f) if step != 0 => self.oblige(Need::Terminates(cond), f, dom),
-                _ => self.obstacle(ObstacleKind::NonAffineSubscript, cond),
+            match reaches(past, step > 0) {
+                Some(f) => self.oblige(Need::Terminates(cond), f, dom),
+                None => self.obstacle(ObstacleKind::NonAffineSubscript, cond),
             }
         }
     }

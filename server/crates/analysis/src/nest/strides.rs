@@ -57,7 +57,8 @@ impl Builder<'_> {
                     let whole = Poly::from_terms([(params.clone(), 1)]);
                     by_one == Some(1) && of.trips.is_some() && of.trips == whole
                 };
-                let is_fine = self.accesses[i].loops.iter().any(fills);
+                // tiles are parts of rows
+                let is_fine = self.accesses[i].loops.iter().any(fills) || self.is_step_of(&params, &rest);
                 match found.iter_mut().find(|f| f.0 == params) {
                     Some((_, known)) => *known = (known.0 || is_fine, known.1.min(depth)),
                     None => found.push((params, (is_fine, depth))),

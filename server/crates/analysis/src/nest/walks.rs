@@ -3,10 +3,12 @@
 
 use term::{TermId, TypeId};
 
-use crate::algebra::poly::{Domain, Poly};
+use crate::algebra::poly::{Domain, Poly, Var, VarKind};
 use crate::flow::parts::Inside;
 use crate::nest::builder::{Builder, Loc};
 use crate::nest::pieces::Pieces;
+use crate::nest::strides::divide;
+use crate::nest::ModelLoop;
 use crate::{Control, Param, Step};
 
 impl Builder<'_> {
@@ -22,6 +24,43 @@ impl Builder<'_> {
         let trips = Poly::var(self.param(Param::Term(self.root)));
         self.objects.step = Some(by);
         Some((index, trips))
+    }
+
+    /// The index in iteration `x` of a loop whose step is no constant but fixed while the root runs, as `first + x * step`; and of one
+    /// that counts by one from where such a loop is, from there: `for (i = b; i < b + s; i++)` in `for (b = 0; b < n; b += s)`. Both
+    /// are products, which only rows of that length make linear.
+    pub(super) fn by_stride(&mut self, at: usize, c: &Control, first: &Poly) -> Option<Poly> {
+        let x = Poly::var(self.loops[at].var);
+        match c.step {
+            Step::Term { term, negated } if self.how.strided => {
+                let by = self.plain_value(term)?.scale(if negated { -1 } else { 1 })?;
+                let is_fixed = by.vars().all(|v| matches!(self.vars.kind(v), VarKind::Param(_)));
+                is_fixed.then(|| by.mul(&x)?.add(first)).flatten()
+            }
+            Step::Const(1) if (self.how.strided || self.how.numbered) && !first.is_linear() => x.add(first),
+            _ => None,
+        }
+    }
+
+    /// How many times a value is another one, where that is so whatever they are: `b / s` in `for (b = 0; b < n; b += s)`.
+    pub(super) fn whole_steps(&self, value: &Poly, of: &Poly) -> Option<Poly> {
+        let mut only = of.terms();
+        let (step, by) = only.next().filter(|(m, _)| !m.is_empty())?;
+        let times = |(m, c): (&[Var], i128)| Some((divide(m, step)?, (c % by == 0).then_some(c / by)?));
+        let all: Option<Vec<(Vec<Var>, i128)>> = value.terms().map(times).collect();
+        Poly::from_terms(all.filter(|_| only.next().is_none())?)
+    }
+
+    /// Whether a counter numbers the iterations of a loop that goes on by this number.
+    pub(super) fn is_step_of(&self, step: &[Var], counters: &[Var]) -> bool {
+        let counts = |l: &ModelLoop| {
+            let of = l.iteration.as_ref().and_then(Poly::as_var)?;
+            let (_, index) = l.index.as_ref()?;
+            let by_term = matches!(l.control.as_ref()?.step, Step::Term { .. });
+            let steps = index.terms().any(|(m, _)| divide(m, &[of]).is_some_and(|rest| rest == step));
+            (by_term && counters == [of]).then_some(steps)
+        };
+        self.how.strided && self.loops.iter().any(|l| counts(l) == Some(true))
     }
 
     /// Where the root's pointer points at first: what it is set to, or, where that is not known, a place of its own.

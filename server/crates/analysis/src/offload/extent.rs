@@ -263,6 +263,11 @@ impl Maker<'_, '_> {
         if self.model.objects.tables.contains(&base) {
             return self.rows_of_table(body, buffer, mine);
         }
+        // rows of pointers are told by all their subscripts
+        let is_row = body.path_term(base).is_some_and(|t| body.row_of_table(t).is_some());
+        let element = |a: &&AffineAccess| if is_row { (*a).clone() } else { to_elements(a) };
+        let elements: Vec<AffineAccess> = mine.iter().map(element).collect();
+        let mine = &elements.iter().collect::<Vec<_>>()[..];
         let both = crate::offload::branches::both_ways(self.model, mine);
         let all: Vec<&AffineAccess> = mine.iter().copied().chain(&both).collect();
         let found = self.extent(&all, written);
@@ -559,6 +564,22 @@ impl Maker<'_, '_> {
             }
             other => Pred::Not(Box::new(Pred::Zero(self.expr(other, params)?))),
         })
+    }
+}
+
+/// The access as one to elements of the array: of an element that is a structure any part stands for the whole (`p[i].x[k]`).
+fn to_elements(a: &AffineAccess) -> AffineAccess {
+    let Some(&(at @ 1.., _)) = a.fields.first().filter(|f| f.0 < a.subs.len()) else { return a.clone() };
+    let length = |l: &Option<crate::nest::Length>| match l {
+        Some(crate::nest::Length::Const(n)) => Some(Poly::constant(i128::from(*n))),
+        Some(crate::nest::Length::Term(_, v)) => v.clone(),
+        None => None,
+    };
+    AffineAccess {
+        subs: a.subs[..at].to_vec(),
+        lengths: a.lengths[..at].to_vec(),
+        inner: a.lengths[1..at].iter().map(length).collect(),
+        ..a.clone()
     }
 }
 

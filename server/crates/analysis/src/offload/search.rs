@@ -274,9 +274,9 @@ impl Slicer<'_> {
             }
             Op::Binary(_) => all(args),
             Op::Sym(s) => {
-                let fixed = is_number(body, *s) && !self.written.contains(s);
                 let constant = matches!(body.symbols[*s].storage, Storage::Constant(_));
-                *s == self.index || constant || fixed || self.known.contains(s)
+                let named = is_number(body, *s) || body.symbols[*s].is_shared_variable();
+                *s == self.index || constant || named && self.is_left_alone(*s) || self.known.contains(s)
             }
             Op::Index | Op::Member { arrow: false, .. } => self.is_element(t, sure),
             // what the loop knows it by keeps its value

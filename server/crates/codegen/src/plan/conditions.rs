@@ -87,7 +87,9 @@ impl<'a> Builder<'_, 'a> {
                 }
                 TestKind::Outside { symbol, buffer } => {
                     let decides = search.inputs.contains(&symbol) || counted.contains(&symbol);
-                    (decides && !search.reads.is_empty() && is_late(buffer)).then_some(symbol)
+                    let of = buffers.get(buffer);
+                    let proved = of.is_some_and(|b| self.input.offload.are_apart(symbol, b.symbol));
+                    (decides && !proved && !search.reads.is_empty() && is_late(buffer)).then_some(symbol)
                 }
                 _ => None,
             });

@@ -130,6 +130,8 @@ pub enum NextStep {
     UseScalarAccumulator,
     /// Accumulate with `+=` into cells of `int`, `float` or `double`.
     UseNativeAtomic,
+    /// Use `int` for bounds and sizes.
+    UseSmallerBounds,
     /// Nothing simple.
     None,
 }
@@ -155,10 +157,9 @@ impl RefusalKind {
             LargePrivate(_) => NextStep::UseConstantLength,
             NoAtomic(_) => NextStep::UseNativeAtomic,
             ReductionCell | RoundedReduction(_) => NextStep::UseScalarAccumulator,
+            Overflow => NextStep::UseSmallerBounds,
             NotParallel | Semantics | NotUnderstood | Type(_) | Undeclared(_) | Unclassified(_)
-            | NoWord(_) | BegunPrivate(_) | Operation | Induction(_) | Untestable | Overflow | Host(_) => {
-                NextStep::None
-            }
+            | NoWord(_) | BegunPrivate(_) | Operation | Induction(_) | Untestable | Host(_) => NextStep::None,
         }
     }
 }

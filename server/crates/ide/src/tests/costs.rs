@@ -278,7 +278,7 @@ fn kernels_that_steps_do_not_reach_are_unknown() {
     assert!(cut_short && (2..14).contains(&count), "{count} {told:?}");
     let words = format!(
         "Unknown whether something is wrong with `k{}` and {} more kernels: the analysis stopped at its limit of counted steps for all \
-         functions of the file, before it had come to them. The editor's command Analyze Fully has a far larger limit; smaller kernels need less.",
+         functions of the file, before it had come to them. Smaller kernels need less; in an editor, the command Analyze Fully has a far larger limit.",
         14 - count,
         count - 1
     );

@@ -40,6 +40,35 @@ fn a_scan_of_one_variable_does_not_free_the_others() {
     assert!(all.contains("a parallel scan could compute it") && !all.contains("besides"), "{all}");
 }
 
+/// What is made of two neighbours that are both new is no chain: no scan computes it, however the array is reached.
+#[test]
+fn sweeps_over_two_dimensions_are_no_scan() {
+    for (head, body) in [
+        (
+            "typedef struct { double *u; } G; void f(int n, G *g)",
+            "g->u[i*n+j] = 0.25 * (g->u[(i-1)*n+j] + g->u[(i+1)*n+j] + g->u[i*n+j-1] + g->u[i*n+j+1]);",
+        ),
+        (
+            "typedef struct { double **p; } G; void f(int n, G *g)",
+            "g->p[i][j] = 0.25 * (g->p[i-1][j] + g->p[i+1][j] + g->p[i][j-1] + g->p[i][j+1]);",
+        ),
+        (
+            "void f(int n, double **u)",
+            "u[i][j] += 0.25 * (u[i-1][j] + u[i+1][j] + u[i][j-1] + u[i][j+1] - 4 * u[i][j]);",
+        ),
+        (
+            "void f(int n, double *u)",
+            "u[i*n+j] = 0.25 * (u[(i-1)*n+j] + u[(i+1)*n+j] + u[i*n+j-1] + u[i*n+j+1]);",
+        ),
+    ] {
+        let all = findings(&format!("{head} {{\n    for (int i = 1; i < n - 1; i++)\n        for (int j = 1; j < n - 1; j++)\n            {body}\n}}\n"));
+        assert!(all.contains("sequential") && !all.contains("parallel scan"), "{all}");
+    }
+    let rows = "typedef struct { double *u; } G; void f(int n, int m, G *g) {\n    for (int i = 1; i < n; i++)\n        for (int j = 0; j < m; j++)\n            g->u[i*m+j] = 0.5 * g->u[(i-1)*m+j] + g->u[i*m+j];\n}\n";
+    let all = findings(rows);
+    assert!(all.contains("first-order linear recurrence"), "{all}");
+}
+
 #[test]
 fn sums_in_places_are_no_recurrence() {
     let text = "typedef struct { float r, i; } cx;\nvoid f(int n, int lda, cx *y, const cx *a, const cx *x) {\n    for (int j = 1; j <= n; ++j)\n        for (int i = 1; i <= j - 1; ++i) {\n            float q = a[i + j * lda].r * x[j].r;\n            float p = y[i].r + q;\n            y[i].r = p;\n        }\n}\n";

@@ -47,7 +47,7 @@ fn a_parallel_nest() {
                 obstacles: [
                     ObstacleReport {
                         kind: "needs-promise",
-                        text: "it is neither proved nor tested beforehand that `j` is never outside its dimension of length `m` (bounds(0<=j<m), line 4)",
+                        text: "it is neither proved nor tested beforehand that `j` is never outside its dimension of length `m` (line 4)",
                         line: 4,
                         column: 13,
                     },
@@ -82,7 +82,7 @@ fn a_parallel_nest() {
                 obstacles: [
                     ObstacleReport {
                         kind: "needs-promise",
-                        text: "it is neither proved nor tested beforehand that `j` is never outside its dimension of length `m` (bounds(0<=j<m), line 4)",
+                        text: "it is neither proved nor tested beforehand that `j` is never outside its dimension of length `m` (line 4)",
                         line: 4,
                         column: 13,
                     },

@@ -121,6 +121,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         ObstacleKind::NotCounted(why) => {
             let keyword = match view.body().op(obstacle.term) {
                 Op::DoWhile => "do",
+                Op::For => "for",
                 _ => "while",
             };
             not_counted(*why, line, keyword)
@@ -390,8 +391,8 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
             let c = condition(view, kind);
             words(
                 "needs-promise",
-                format!("it is neither proved nor tested beforehand that {} ({}, line {line})", c.sentence, c.text),
-                "Without that promise it is not offloaded.",
+                format!("it is neither proved nor tested beforehand that {} (line {line})", c.sentence),
+                "Without that it is not offloaded.",
             )
         }
         ObstacleKind::Budget(doing) => words("budget", budget(*doing).to_owned(), MORE),
@@ -399,7 +400,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
 }
 
 /// What to do about a limit of counted steps.
-const MORE: &str = "The editor's command Analyze Fully has a far larger limit; smaller loops need less.";
+const MORE: &str = "Smaller loops need less; in an editor, the command Analyze Fully has a far larger limit.";
 
 /// What was being done at the limit of counted steps.
 fn budget(doing: Work) -> &'static str {
@@ -441,7 +442,7 @@ pub(crate) fn unknown_kernels(first: &str, count: usize, limit: KernelLimit) -> 
     };
     format!(
         "Unknown whether something is wrong with {kernels}: the analysis stopped at its limit of counted steps {doing}. \
-         The editor's command Analyze Fully has a far larger limit; smaller kernels need less."
+         Smaller kernels need less; in an editor, the command Analyze Fully has a far larger limit."
     )
 }
 

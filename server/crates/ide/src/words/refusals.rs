@@ -140,7 +140,7 @@ pub(crate) fn refusal(view: &FunctionView, reason: &Reason) -> String {
             format!("`{}` (line {line}) may be negative at first while it is compared as unsigned", name(*s))
         }
         RefusalKind::Overflow => {
-            format!("an integer expression for line {line} may overflow whatever is tested")
+            format!("what the host would compute for line {line} before the launch may be too large for 64 bits, and no test was found that keeps it small")
         }
         RefusalKind::Host(form) => host_form(view, form, &text, line),
     };
@@ -280,6 +280,7 @@ fn next_step(step: NextStep) -> &'static str {
         NextStep::UseLocalCopy => "Copy the value to a local variable before the loop.",
         NextStep::RestructureFlow => "Write the jump as a condition.",
         NextStep::UseCompareForm => "Write `if (x < m) m = x` instead.",
+        NextStep::UseSmallerBounds => "Bounds and sizes of type `int` keep it small.",
         NextStep::ExpandMacro => "Write the loop out instead of using the macro.",
         NextStep::UseScalarAccumulator => "Accumulate in a local variable and store it after the loop.",
         NextStep::UseNativeAtomic => {
