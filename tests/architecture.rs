@@ -206,6 +206,7 @@ const ASK_FOR_A_SIGN: &[(&str, &str)] = &[
     ("simulate/src/compile/call.rs", "which instruction"),
     ("simulate/src/compile/expr.rs", "which instruction"),
     ("simulate/src/compile/types.rs", "which instruction"),
+    ("simulate/src/device_math.rs", "how a value is read"),
     ("simulate/src/hosted.rs", "how a value is read"),
     ("simulate/src/machine.rs", "how a value is read"),
     ("standin/src/program.rs", "how an argument is read"),

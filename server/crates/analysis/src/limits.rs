@@ -245,9 +245,17 @@ pub(crate) mod kernel_symbolic_pairs {
 /// Of `kernel::symbolic::ranges`.
 pub(crate) mod kernel_symbolic_ranges {
     /// Rows of a question about a value's range at most.
-    pub(crate) const MAX_ROWS: usize = 48;
+    pub(crate) const MAX_ROWS: usize = 72;
     /// Terms of a value whose range is asked for at most.
     pub(crate) const MAX_TERMS: usize = 12;
+}
+
+/// Of `kernel::symbolic::rows`.
+pub(crate) mod kernel_symbolic_rows {
+    /// Digits of an offset told apart at most.
+    pub(crate) const MAX_DIGITS: u32 = 7;
+    /// Lengths of rows tried for a digit at most.
+    pub(crate) const MAX_LENGTHS: usize = 8;
 }
 
 /// Of `kernel::trace`.

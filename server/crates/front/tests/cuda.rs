@@ -320,3 +320,85 @@ fn what_may_be_another_type_is_not_deduced() {
     assert_eq!(cuda(&format!("{fill}void f(float *a) {{ fill<<<1, 32>>>(a, make()); }}")).guessed.len(), 1);
     assert!(cuda(&format!("{fill}void f(float *a, int n) {{ fill<<<1, 32>>>(a, n); }}")).guessed.is_empty());
 }
+
+/// Functions that CUDA has and C has not: their types, and two results of one call.
+#[test]
+fn functions_of_the_device_have_their_types() {
+    let of = |call: &str| {
+        let text = format!(
+            "__global__ void k(float *a, double *d, int *p, unsigned u) {{ auto v = {call}; a[0] = v; }}"
+        );
+        let unit = cuda(&text);
+        let k = unit.items.iter().find(|i| &*i.name == "k").unwrap();
+        assert_eq!(k.body.rejects().count(), 0, "{}", show(&text, &unit));
+        let printed = term::notation::print(&k.body, k.body.root);
+        let (_, rest) = printed.split_once("DeclarationAssignment(v,").unwrap();
+        rest.split(',').next().unwrap().trim_matches('`').to_owned()
+    };
+    for (call, ty) in [
+        ("rsqrtf(a[0])", "float"),
+        ("rsqrt(d[0])", "double"),
+        ("rsqrt(a[0])", "float"),
+        ("normcdf(d[0])", "double"),
+        ("__fdividef(a[0], a[1])", "float"),
+        ("__drcp_rn(d[0])", "double"),
+        ("__float_as_int(a[0])", "int"),
+        ("__double_as_longlong(d[0])", "long long"),
+        ("__umulhi(u, u)", "unsigned int"),
+        ("__clzll(p[0])", "int"),
+        ("__reduce_add_sync(0xffffffff, u)", "unsigned int"),
+        ("__match_any_sync(0xffffffff, p[0])", "unsigned int"),
+        ("clock64()", "long long"),
+    ] {
+        assert_eq!(of(call), ty, "{call}");
+    }
+    let printed = |body: &str| {
+        let text = format!("__global__ void k(float *a, float x, int n) {{ {body} }}");
+        let unit = cuda(&text);
+        let k = unit.items.iter().find(|i| &*i.name == "k").unwrap();
+        term::notation::print(&k.body, k.body.root)
+    };
+    let both = printed("float s, c; sincosf(x * 2.0f, &s, &c); a[0] = s + c;");
+    assert!(both.contains("MethodCall(sinf,x*2.0)") && both.contains("MethodCall(cosf,x*2.0)"), "{both}");
+    let both = printed("sincosf(x, a, a + n);");
+    assert!(both.contains("sinf") && both.contains("cosf"), "{both}");
+    // what the first result changes is not read again
+    for kept in ["float c; sincosf(x, &x, &c); a[0] = x;", "float c; sincosf(a[0], a, &c); a[1] = c;"] {
+        assert!(printed(kept).contains("sincosf"), "{kept}");
+    }
+    whole("#include <cufft.h>\n__device__ cufftReal f(cufftComplex *a, int i) { return a[i].x * a[i].y; }");
+}
+
+/// What a function takes by reference it is given by address, where the argument is a variable of the type.
+#[test]
+fn references_of_parameters_are_given_addresses() {
+    let swap = "__device__ void order(unsigned &a, unsigned &b, bool up) { if ((a > b) == up) { unsigned t = a; a = b; b = t; } }\n";
+    let text = format!("{swap}__global__ void k(unsigned *p) {{ __shared__ unsigned s[64]; int t = threadIdx.x; s[t] = p[t]; unsigned v = p[0]; order(s[t], s[t + 1], true); order(v, p[1], false); p[t] = s[t] + v; }}");
+    whole(&text);
+    let unit = cuda(&text);
+    let k = unit.items.iter().find(|i| &*i.name == "k").unwrap();
+    let printed = term::notation::print(&k.body, k.body.root);
+    assert_eq!(printed.matches("MethodCall(order,").count(), 2, "{printed}");
+    whole("__device__ float4 sum(const float4 &a, const float4 &b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }\n__global__ void k(float4 *p) { p[0] = sum(p[1], p[2]); }");
+    let reasons = |text: &str| {
+        let unit = cuda(text);
+        let all = unit
+            .items
+            .iter()
+            .flat_map(|i| i.body.rejects().map(|r| r.reason.to_string()).collect::<Vec<_>>());
+        all.collect::<Vec<_>>().join("; ")
+    };
+    let of = |call: &str| {
+        reasons(&format!(
+            "{swap}__global__ void k(unsigned *p, int *q, const unsigned n) {{ unsigned v = 0; {call}; }}"
+        ))
+    };
+    assert_eq!(of("order(v, p[0], true)"), "");
+    // a value, and a variable of another type, are copied first
+    for copied in ["order(v, v + 1, true)", "order(q[0], v, true)", "order(v, 3, true)"] {
+        assert!(of(copied).contains("reference"), "{copied}: {}", of(copied));
+    }
+    // of two functions by one name nothing is said
+    let two = format!("{swap}__device__ void order(float &a, float &b, bool up) {{ a = b; }}\n__global__ void k(unsigned *p) {{ order(p[0], p[1], true); }}");
+    assert!(!reasons(&two).is_empty());
+}

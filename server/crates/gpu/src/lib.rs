@@ -8,6 +8,7 @@
 
 mod cuda;
 mod hip;
+pub mod math;
 mod reserved;
 mod words;
 
@@ -235,7 +236,8 @@ mod tests {
         assert_eq!(CUDA.word("__syncthreads"), Some(Word::Barrier(Scope::Block, Tally::Nothing)));
         assert_eq!(CUDA.word("atomicAdd_block"), Some(Word::Atomic(Some(AtomicOp::Add), Scope::Block)));
         assert_eq!(CUDA.word("atomicMedian_block"), Some(Word::Atomic(None, Scope::Block)));
-        assert_eq!(CUDA.word("__match_any_sync"), Some(Word::OfLanes));
+        assert_eq!(CUDA.word("__match_any_sync"), Some(Word::Match));
+        assert_eq!(CUDA.word("__match_all_sync"), Some(Word::OfLanes));
         assert_eq!(CUDA.word("printf"), None);
     }
 

@@ -136,7 +136,7 @@ pub struct Special {
 }
 
 /// What an atomic works on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AtomicTy {
     I32,
     U32,
@@ -155,6 +155,10 @@ pub enum WarpKind {
     Shuffle(Shuffle),
     /// (mask, predicate)
     Vote(Vote),
+    /// (mask, value)
+    Reduce(AtomicOp, AtomicTy),
+    /// (mask, value)
+    Match,
 }
 
 impl WarpKind {
@@ -164,6 +168,8 @@ impl WarpKind {
             WarpKind::Sync => Word::Barrier(Scope::Warp, Tally::Nothing),
             WarpKind::Shuffle(s) => Word::Shuffle(s),
             WarpKind::Vote(v) => Word::Vote(v),
+            WarpKind::Reduce(op, _) => Word::Reduce(op),
+            WarpKind::Match => Word::Match,
         }
     }
 }

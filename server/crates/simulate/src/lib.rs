@@ -11,6 +11,7 @@ mod code;
 mod compare;
 mod compile;
 mod count;
+mod device_math;
 mod exec;
 mod fault;
 mod grid;

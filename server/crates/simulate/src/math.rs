@@ -71,16 +71,8 @@ pub enum MathId {
     MaxS,
     MinU,
     MaxU,
-    /// `__popc`, `__clz`, `__ffs`, `__brev` on unsigned integers.
-    Popc,
-    Clz,
-    Ffs,
-    Brev,
-    /// `__fadd_rn` and its kin: one operation, never contracted.
-    AddRn,
-    SubRn,
-    MulRn,
-    DivRn,
+    /// One of CUDA's own.
+    Device(gpu::math::Function),
 }
 
 /// How a call is typed.
@@ -165,42 +157,10 @@ pub fn find(name: &str) -> Option<(MathFn, Shape)> {
     })
 }
 
-/// CUDA's correctly rounded single operations.
-pub fn find_rounded(name: &str) -> Option<MathFn> {
-    // `__fma_rn` is the double one; its float brother is `__fmaf_rn`
-    let (kind, rest) = if name == "__fma_rn" {
-        (FloatKind::F64, "ma_rn")
-    } else if let Some(r) = name.strip_prefix("__f") {
-        (FloatKind::F32, r)
-    } else {
-        (FloatKind::F64, name.strip_prefix("__d")?)
-    };
-    let (id, arity) = match rest {
-        "add_rn" => (MathId::AddRn, 2),
-        "sub_rn" => (MathId::SubRn, 2),
-        "mul_rn" => (MathId::MulRn, 2),
-        "div_rn" => (MathId::DivRn, 2),
-        "sqrt_rn" => (MathId::Sqrt, 1),
-        "maf_rn" | "ma_rn" => (MathId::Fma, 3),
-        _ => return None,
-    };
-    Some(MathFn { id, kind, int: IntKind::Int, arity })
-}
-
-/// CUDA's functions of an integer's bits: `int` is the type of the parameter, and of the result of `__brev` alone.
-pub fn find_bits(name: &str) -> Option<MathFn> {
-    let (stem, int) = match name.strip_suffix("ll") {
-        Some(stem) => (stem, IntKind::ULongLong),
-        None => (name, IntKind::UInt),
-    };
-    let id = match stem {
-        "__popc" => MathId::Popc,
-        "__clz" => MathId::Clz,
-        "__ffs" => MathId::Ffs,
-        "__brev" => MathId::Brev,
-        _ => return None,
-    };
-    Some(MathFn { id, kind: FloatKind::F64, int, arity: 1 })
+/// A function that CUDA gives to kernels beside those of C.
+pub fn of_device(f: gpu::math::Function) -> MathFn {
+    let arity = f.parameters.len() as u8;
+    MathFn { id: MathId::Device(f), kind: FloatKind::F64, int: IntKind::Int, arity }
 }
 
 /// Computes it; `None` where the result does not fit (`abs(INT_MIN)`, `lround(1e30)`).
@@ -216,10 +176,7 @@ pub fn eval(f: MathFn, args: &[u64]) -> Option<u64> {
         MathId::MaxS => return Some((a as i64).max(b as i64) as u64),
         MathId::MinU => return Some(a.min(b)),
         MathId::MaxU => return Some(a.max(b)),
-        MathId::Popc => return Some(a.count_ones() as u64),
-        MathId::Clz => return Some((a.leading_zeros() + f.int.bits() - 64) as u64),
-        MathId::Ffs => return Some(if a == 0 { 0 } else { a.trailing_zeros() as u64 + 1 }),
-        MathId::Brev => return Some(a.reverse_bits() >> (64 - f.int.bits())),
+        MathId::Device(f) => return crate::device_math::eval(f, args),
         _ => {}
     }
     let wide = |r: u64| match f.kind {
@@ -310,10 +267,6 @@ macro_rules! float_functions {
                 Fdim => $fdim(x, y),
                 Copysign => x.copysign(y),
                 Fma => x.mul_add(y, z),
-                AddRn => x + y,
-                SubRn => x - y,
-                MulRn => x * y,
-                DivRn => x / y,
                 _ => return None,
             })
         }

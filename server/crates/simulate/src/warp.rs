@@ -3,10 +3,10 @@
 //! Lanes named by a mask wait for each other at one instruction; lanes that have ended, or never existed, are not
 //! waited for (CUDA C++ Programming Guide, Warp Shuffle and Warp Vote Functions).
 
-use term::device::{Shuffle, Vote};
+use term::device::{AtomicOp, Shuffle, Vote};
 use term::TermId;
 
-use crate::code::WarpKind;
+use crate::code::{AtomicTy, WarpKind};
 use crate::grid::{thread_id, Finding, Grid, Status};
 
 impl Grid<'_> {
@@ -75,6 +75,12 @@ impl Grid<'_> {
                 WarpKind::Vote(Vote::Ballot) => (Some(votes as u32 as u64), true),
                 WarpKind::Vote(Vote::Any) => (Some((votes != 0) as u64), true),
                 WarpKind::Vote(Vote::All) => (Some((votes == group) as u64), true),
+                WarpKind::Reduce(op, ty) => (Some(reduced(op, ty, &values, group)), true),
+                WarpKind::Match => {
+                    let same = (0..lanes)
+                        .filter(|&j| group >> j & 1 == 1 && values[j as usize] == values[i as usize]);
+                    (Some(same.fold(0, |m, j| m | 1 << j)), true)
+                }
                 WarpKind::Shuffle(kind) => {
                     let source = shuffle_source(kind, (i, lanes), args[2] as i32, args[3] as i32);
                     let defined = group & (1 << source) != 0;
@@ -102,6 +108,44 @@ impl Grid<'_> {
             let thread = thread_id(self.launch, number, t);
             self.note(Finding::UndefinedShuffle { thread, function, term });
         }
+    }
+}
+
+/// What the values of lanes come to. Sums of floating numbers are made half by half, as shuffles make them; devices may add in
+/// another order.
+fn reduced(op: AtomicOp, ty: AtomicTy, values: &[u64; 64], group: u64) -> u64 {
+    let mut parts: Vec<u64> = (0..64).filter(|j| group >> j & 1 == 1).map(|j| values[j]).collect();
+    while parts.len() > 1 {
+        let half = parts.len().div_ceil(2);
+        for k in half..parts.len() {
+            parts[k - half] = both(op, ty, parts[k - half], parts[k]);
+        }
+        parts.truncate(half);
+    }
+    parts.first().copied().unwrap_or(0)
+}
+
+fn both(op: AtomicOp, ty: AtomicTy, a: u64, b: u64) -> u64 {
+    let number = |v: u64| match ty {
+        AtomicTy::F32 => f32::from_bits(v as u32) as f64,
+        _ => f64::from_bits(v),
+    };
+    match (op, ty) {
+        (AtomicOp::Min, AtomicTy::F32 | AtomicTy::F64) => {
+            if number(b) < number(a) {
+                b
+            } else {
+                a
+            }
+        }
+        (AtomicOp::Max, AtomicTy::F32 | AtomicTy::F64) => {
+            if number(b) > number(a) {
+                b
+            } else {
+                a
+            }
+        }
+        _ => crate::arith::atomic(op, ty, a, b, 0),
     }
 }
 

@@ -208,3 +208,26 @@ fn library_templates_are_chosen_by_their_numbers() {
     assert_eq!(run("float", "float").unwrap(), Some(Value::Int(707)));
     assert!(run("double", "float").is_err());
 }
+
+#[test]
+fn functions_of_the_device_have_values() {
+    let mut g = Grid::new(
+        "__device__ void order(float &a, float &b) { if (a > b) { float t = a; a = b; b = t; } }\n\
+         __global__ void k(float *a, unsigned *u) {\n\
+           int t = threadIdx.x;\n\
+           float x = a[t], s, c, low = 3, high = 2;\n\
+           sincosf(0.0f * x, &s, &c);\n\
+           order(low, high);\n\
+           a[t] = rsqrtf(4.0f) + rsqrt(16.0f) + s + c + low * 10 + high * 100 + __saturatef(x) * 1000;\n\
+           u[t] = __reduce_max_sync(0xffffffffu, u[t]) + __umul24(t, 1000) + 1000000 * __popc(__match_any_sync(0xffffffffu, t / 16));\n\
+         }",
+    );
+    let a = g.heap.buffer("a", &[2.0f32; 32]).unwrap();
+    let numbers: Vec<u32> = (0..32).collect();
+    let u = g.heap.buffer("u", &numbers).unwrap();
+    let r = g.run("k", Launch::linear(1, 32), &[ptr(a), ptr(u)], 3);
+    assert!(r.is_clean(), "{:?}", r.findings);
+    assert_eq!(g.heap.read::<f32>(a), vec![Some(0.5 + 0.25 + 0.0 + 1.0 + 20.0 + 300.0 + 1000.0); 32]);
+    let want: Vec<Option<u32>> = (0..32).map(|t| Some(31 + 1000 * t + 16_000_000)).collect();
+    assert_eq!(g.heap.read::<u32>(u), want);
+}

@@ -77,6 +77,8 @@ pub struct Said {
     /// Whether its local `static` variables may be others' too: threads share them where a directive lets several run a part of the
     /// function, and in C++ a reference may be another name of one.
     pub shares_statics: bool,
+    /// Whether it is a kernel: a host launches it, and no function calls it.
+    pub is_kernel: bool,
     /// Whether a type of the text asks to be read as any other (`may_alias`, an extension of GNU C).
     pub reads_as_any_type: bool,
     /// What the user promises of loops.

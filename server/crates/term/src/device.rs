@@ -96,7 +96,11 @@ pub enum Word {
     Barrier(Scope, Tally),
     Shuffle(Shuffle),
     Vote(Vote),
-    /// Another operation that the lanes of a warp do together (matches, reductions).
+    /// What the values of a warp's lanes come to together; each gets it.
+    Reduce(AtomicOp),
+    /// Which lanes have the same value, a bit a lane.
+    Match,
+    /// Another operation that the lanes of a warp do together.
     OfLanes,
     /// Which lanes are here; no lane waits for another.
     ActiveLanes,
@@ -115,7 +119,11 @@ impl Word {
     }
     /// What threads of a block or warp do together: whoever is meant and does not come is waited for.
     pub fn is_of_threads(self) -> bool {
-        matches!(self, Word::Barrier(..) | Word::Shuffle(_) | Word::Vote(_) | Word::OfLanes)
+        matches!(self, Word::Barrier(..) | Word::Shuffle(_) | Word::Vote(_) | Word::OfLanes) || self.gathers()
+    }
+    /// Lanes tell one another values, and touch no memory for it.
+    pub fn gathers(self) -> bool {
+        matches!(self, Word::Reduce(_) | Word::Match)
     }
     /// An atomic operation.
     pub fn is_atomic(self) -> bool {

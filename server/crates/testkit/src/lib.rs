@@ -7,6 +7,7 @@
 pub mod any_shape;
 pub mod conditions;
 pub mod csharp;
+pub mod digits;
 pub mod evaluators;
 pub mod fixture;
 pub mod gathers;

@@ -301,6 +301,40 @@ fn rows_of_blocks() {
     }
 }
 
+/// A thread's number taken apart and put together in another order: each place once, if the digits fit.
+#[test]
+fn digits_in_another_order() {
+    let of = |body: &str| {
+        let text = format!("__global__ void k(float *a, const float *b, int B, int N, int H, int d) {{ int i = blockIdx.x * blockDim.x + threadIdx.x; {body} }}");
+        proved_where(&text).map(|x| x.2.join(" "))
+    };
+    let all = Some("B H N d".to_owned());
+    let down = "if (i >= B * H * N * d) return; int b_ = i / (H * N * d), r = i % (H * N * d), h = r / (N * d); r = r % (N * d); int n = r / d, e = r % d;";
+    assert_eq!(of(&format!("{down} a[b_ * N * H * d + n * H * d + h * d + e] = b[i];")), all);
+    assert_eq!(of(&format!("{down} a[((b_ * N + n) * H + h) * d + e] = b[i];")), all);
+    // a place of three, and its neighbours
+    let three = format!("{down} int k = b_ * N * 3 * H * d + n * 3 * H * d + h * d + e; a[k] += b[i]; a[k + H * d] += b[i]; a[k + 2 * (H * d)] += b[i];");
+    assert_eq!(of(&three), all);
+    assert_eq!(of(&three.replace("2 * (H", "3 * (H")), None);
+    let up = "if (i >= B * H * N * d) return; int r = i, e = r % d; r /= d; int n = r % N; r /= N; int h = r % H; r /= H; int b_ = r;";
+    assert_eq!(of(&format!("{up} a[((b_ * H + h) * N + n) * d + e] += 1;")), all);
+    assert_eq!(of(&format!("{up} a[((e * H + h) * N + n) * B + b_] += 1;")), all);
+    // digits of the whole
+    let whole = "if (i >= B * N * d) return; int b_ = i / (N * d), n = (i / d) % N, e = i % d;";
+    assert_eq!(of(&format!("{whole} a[b_ * N * d + n * d + e] += 1;")), Some("B N d".to_owned()));
+    // a digit that is left out, or that has no room
+    for wrong in [
+        format!("{down} a[((b_ * N + n) * H + h) * d] = 1;"),
+        format!("{down} a[((b_ * H + n) * H + h) * d + e] = 1;"),
+        format!("{down} a[((b_ * N + n) * H + h) * d + e + e] = 1;"),
+        format!("{up} a[((b_ * H + h) * N + n) * N + e] += 1;"),
+        format!("{whole} a[b_ * N * d + n * d + b_] += 1;"),
+        "if (i > B * N * d) return; int b_ = i / (N * d), n = (i / d) % N, e = i % d; a[(n * B + b_) * d + e] = 1;".to_owned(),
+    ] {
+        assert_eq!(of(&wrong), None, "{wrong}");
+    }
+}
+
 /// What a stride or a divisor has to be is said with the verdict.
 #[test]
 fn strides_and_divisors_that_are_positive() {
@@ -313,7 +347,8 @@ fn strides_and_divisors_that_are_positive() {
     // an index taken apart and put together again, and transposed
     assert_eq!(of("a[(i / m) * m + i % m] = 1;"), m);
     assert_eq!(of("if (i < n * m) a[(i % m) * n + i / m] = 1;"), both);
-    assert_eq!(of("if (i < 8 * m) a[(i % m) * 8 + i / m] = 1;"), m);
+    // where it is not positive nobody comes
+    assert_eq!(of("if (i < 8 * m) a[(i % m) * 8 + i / m] = 1;"), Some(String::new()));
     // nothing bounds the quotient
     assert_eq!(of("a[(i % m) * 8 + i / m] = 1;"), None);
     assert_eq!(of("a[i / m] = 1;"), None);

@@ -130,6 +130,8 @@ pub(crate) fn aliasing(
     let provided = |s: SymbolId| body.symbols[s].storage == Storage::Builtin;
     let apart = provided(a)
         || provided(b)
+        || is_shared_and_given(body, a, b)
+        || is_shared_and_given(body, b, a)
         || is_array_and_object(body, a, b)
         || is_array_and_object(body, b, a)
         || are_arrays_of_other_numbers(body, a, b);
@@ -137,6 +139,23 @@ pub(crate) fn aliasing(
         true => Aliasing::Distinct,
         false => by_reach(body, effects, during, a, b),
     }
+}
+
+/// Whether one is memory of a block, and the other a pointer that a host gives a kernel, and that the kernel sets to nothing else: no host
+/// knows where a block's memory is (CUDA C++ Programming Guide, `__shared__`).
+fn is_shared_and_given(body: &Body, a: SymbolId, b: SymbolId) -> bool {
+    let given = || {
+        let sets = |t: TermId| {
+            matches!(body.op(t), Op::Assign)
+                && body.args(t).first().and_then(|&p| body.as_symbol(p)) == Some(b)
+        };
+        let is_pointer = body.types.element(body.symbols[b].ty).is_some();
+        is_pointer && !body.symbols[b].address_taken && !body.walk(body.root).any(sets)
+    };
+    body.said.is_kernel
+        && body.symbols[a].storage == Storage::Shared
+        && matches!(body.symbols[b].storage, Storage::Param(_))
+        && given()
 }
 
 /// Whether one is an array of numbers that its language keeps apart from all else, and the other an object with fields.

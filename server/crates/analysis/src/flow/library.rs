@@ -45,23 +45,7 @@ const ALL_AFTER_2: u32 = !7;
 /// Whether a library function only computes a number from numbers. `min` and `max` are CUDA's own, and `std::`'s; C has none. The others are
 /// CUDA's (CUDA Math API Reference Manual, 7 to 13).
 pub(crate) fn only_computes(name: &str) -> bool {
-    term::only_computes(name)
-        || matches!(
-            name,
-            "min"
-                | "max"
-                | "rsqrt"
-                | "rsqrtf"
-                | "__expf"
-                | "__logf"
-                | "__sinf"
-                | "__cosf"
-                | "__fdividef"
-                | "__powf"
-        )
-        || matches!(name, "__popc" | "__popcll" | "__clz" | "__clzll" | "__ffs" | "__ffsll")
-        || matches!(name, "__fma_rn" | "__dadd_rn" | "__dmul_rn" | "__ddiv_rn" | "__dsqrt_rn" | "__dsub_rn")
-        || matches!(name, "__fmaf_rn" | "__fadd_rn" | "__fmul_rn" | "__fdiv_rn" | "__fsqrt_rn" | "__fsub_rn")
+    term::only_computes(name) || matches!(name, "min" | "max") || gpu::math::function(name).is_some()
 }
 
 /// The effect of a library function; `None`: nothing is known.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use base::Budget;
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::device::{Index, Scope, Shuffle, Tally, Vote, Word};
+use term::device::{Index, Scope, Shuffle, Tally, Word};
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId};
 
 use super::collect::{Barrier, Escape, Seen, Where};
@@ -354,7 +354,7 @@ impl Levels<'_> {
         };
         match self.body.called_word(t) {
             Some(Word::Barrier(Scope::Block, Tally::Count | Tally::And | Tally::Or)) => return Across::Block,
-            Some(Word::Vote(Vote::Ballot | Vote::Any | Vote::All)) if whole_warp() => return Across::Warp,
+            Some(Word::Vote(_) | Word::Reduce(_)) if whole_warp() => return Across::Warp,
             Some(Word::Shuffle(Shuffle::From)) if whole_warp() && args.len() == 3 => {
                 let source = self.level(args[2], depth + 1);
                 return if source <= Across::Warp { Across::Warp } else { Across::Nothing };
@@ -375,13 +375,8 @@ impl Levels<'_> {
 /// Functions whose value is that of their arguments and nothing else.
 fn is_arithmetic(name: &str) -> bool {
     term::intrinsic(name).is_some()
-        || matches!(
-            name,
-            "min" | "max" | "dim3" | "__popc" | "__popcll" | "__clz" | "__clzll" | "__ffs" | "rsqrtf"
-        )
-        || name.strip_prefix("__").is_some_and(|n| {
-            matches!(n, "expf" | "logf" | "sinf" | "cosf" | "powf" | "fdividef" | "fmaf_rn" | "fma_rn")
-        })
+        || matches!(name, "min" | "max" | "dim3")
+        || gpu::math::function(name).is_some()
 }
 
 /// Calls of library functions that store nothing to global memory.
@@ -390,19 +385,8 @@ pub(super) fn is_harmless(body: &Body, call: TermId) -> bool {
     let of_device = body.called_word(call).is_some_and(|w| !matches!(w, Word::Atomic(..) | Word::OfLanes));
     of_device
         || is_arithmetic(name)
-        || matches!(
-            name,
-            "__cg_reduce_sync"
-                | "float2"
-                | "float3"
-                | "float4"
-                | "int2"
-                | "int3"
-                | "int4"
-                | "double2"
-                | "uint2"
-                | "uint4"
-        )
+        || is_vector(name)
+        || matches!(name, "__cg_reduce_sync" | "clock" | "clock64" | "__nanosleep" | "__prof_trigger")
 }
 
 /// Vectors made of their parts.

@@ -215,6 +215,10 @@ impl Lower<'_> {
             let reason = format!("`{name}` is a type, not a function");
             return self.reject(RejectKind::Unsupported, &reason, node, args);
         }
+        let mut args = args;
+        if let Err(why) = self.referred(name, &mut args, node) {
+            return self.reject(RejectKind::Foreign, why, node, args);
+        }
         let callee = self.name(function);
         self.finish_call(node, callee, args)
     }
@@ -231,6 +235,10 @@ impl Lower<'_> {
             Some(this.b.term_from(Op::Deref, [p], of, span, Origin::Macro))
         };
         match (name, args) {
+            ("sincosf" | "__sincosf", &[x, s, c]) => self.both_of(["sinf", "cosf"], [x, s, c], node),
+            ("sincos", &[x, s, c]) => self.both_of(["sin", "cos"], [x, s, c], node),
+            ("sincospi", &[x, s, c]) => self.both_of(["sinpi", "cospi"], [x, s, c], node),
+            ("sincospif", &[x, s, c]) => self.both_of(["sinpif", "cospif"], [x, s, c], node),
             ("__ldca" | "__ldcg" | "__ldcs" | "__ldcv" | "__ldlu", &[p]) => pointed(self, p),
             ("__stcg" | "__stcs" | "__stwb" | "__stwt", &[p, v]) => {
                 let place = pointed(self, p)?;
@@ -239,6 +247,94 @@ impl Lower<'_> {
             }
             _ => None,
         }
+    }
+
+    /// `sincosf(x, &s, &c)`: `s = sinf(x), c = cosf(x)`, where `x` is the same for both; otherwise it is a call like others.
+    fn both_of(&mut self, names: [&str; 2], args: [TermId; 3], node: Node<'_>) -> Option<TermId> {
+        let [x, first, second] = args;
+        let span = self.span(node);
+        // where the result goes, and the variable that it is in
+        let place = |this: &mut Self, p: TermId| match (&this.b.get(p).op, &this.b.get(p).args[..]) {
+            (Op::AddrOf, &[of]) => Some(of),
+            _ => {
+                let of = this.b.types.element(this.ty(p))?;
+                Some(this.b.term_from(Op::Deref, [p], of, span, Origin::Macro))
+            }
+        };
+        let mut all = vec![x];
+        let mut read = Vec::new();
+        while let Some(t) = all.pop() {
+            match &self.b.get(t).op {
+                Op::Sym(s) => read.push(*s),
+                Op::Int(_) | Op::Float(_) | Op::Cast | Op::Unary(_) | Op::Binary(_) => {}
+                Op::Member { arrow: false, .. } => {}
+                // memory may be what the first result is written to
+                _ => return None,
+            }
+            all.extend(self.b.get(t).args.iter());
+        }
+        let to = place(self, first)?;
+        let is_other = match self.b.get(to).op {
+            Op::Sym(s) => !read.contains(&s),
+            // a pointer may lead to any variable whose address is known
+            _ => read.iter().all(|&s| {
+                let s = &self.b.symbols[s];
+                !s.address_taken && matches!(s.storage, Storage::Param(_) | Storage::Local | Storage::Builtin)
+            }),
+        };
+        if !is_other {
+            return None;
+        }
+        let again = self.copied(x);
+        let mut both = Vec::new();
+        for (name, x, to) in [(names[0], x, to), (names[1], again, place(self, second)?)] {
+            let types = [self.ty(x)];
+            let f = self.library_function(name, Some(&types))?;
+            let fty = self.b.symbols[f].ty;
+            let callee = self.b.term_from(Op::Sym(f), [], fty, span, Origin::Macro);
+            let of = self.returned(fty)?;
+            let value = self.b.term_from(Op::Call, [callee, x], of, span, Origin::Macro);
+            let ty = self.ty(to);
+            both.push(self.b.term_from(Op::Assign, [to, value], ty, span, Origin::Macro));
+        }
+        let ty = self.ty(both[1]);
+        Some(self.b.term_from(Op::Comma, both, ty, span, Origin::Macro))
+    }
+
+    /// The same expression once more.
+    fn copied(&mut self, t: TermId) -> TermId {
+        let (op, ty, args) = (self.b.get(t).op.clone(), self.b.get(t).ty, self.b.get(t).args.to_vec());
+        let args: Vec<TermId> = args.into_iter().map(|a| self.copied(a)).collect();
+        let span = self.b.span(t);
+        self.b.term_from(op, args, ty, span, Origin::Macro)
+    }
+
+    /// Addresses in place of what a function takes by reference. `Err`: why an argument has none of the right type.
+    fn referred(&mut self, name: &str, args: &mut [TermId], node: Node<'_>) -> Result<(), &'static str> {
+        let places = self.env.referred(name).to_vec();
+        for k in places {
+            let Some(&a) = args.get(k) else { continue };
+            let (callee, ty) = (self.lookup(name), self.b.get(a).ty);
+            let Some(Entity::Symbol(f)) = callee else { continue };
+            let TypeKind::Function { params, .. } = self.b.types.kind(self.b.symbols[f].ty) else { continue };
+            let wanted = params.get(k).and_then(|&p| self.b.types.element(p));
+            let is_place = match self.b.get(a).op {
+                Op::Sym(s) => matches!(
+                    self.b.symbols[s].storage,
+                    Storage::Param(_) | Storage::Local | Storage::Shared | Storage::Global { .. }
+                ),
+                Op::Index | Op::Deref | Op::Member { .. } => true,
+                _ => false,
+            };
+            let same = wanted.is_some_and(|w| self.b.types.kind(w) == self.b.types.kind(ty));
+            if !is_place || !same {
+                return Err("what is given for a reference is no variable of its type, and a copy of it is not followed");
+            }
+            self.take_address(a);
+            let (pointer, span) = (self.b.types.pointer(ty), self.span(node));
+            args[k] = self.b.term_from(Op::AddrOf, [a], pointer, span, Origin::Macro);
+        }
+        Ok(())
     }
 
     pub(super) fn gap_index(&self, name: &str) -> Option<usize> {

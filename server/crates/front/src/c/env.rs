@@ -94,6 +94,8 @@ pub(crate) struct Env {
     cpp: bool,
     /// Functions that could not be read, with the number of the item after each: what else has their name is one of several.
     unread: Vec<(Arc<str>, u32)>,
+    /// Functions that take references, with the item that defines each: which of their parameters.
+    referring: Vec<(Arc<str>, u32, Arc<[usize]>)>,
 }
 
 /// The names as an item sees them: those of the items before it.
@@ -157,6 +159,12 @@ impl<'a> View<'a> {
         found.or_else(|| self.latest(base.tags.get(name)?))
     }
 
+    /// The parameters of a function that are references, read as pointers.
+    pub(crate) fn referred(self, name: &str) -> &'a [usize] {
+        let known = self.env.referring.iter().find(|(n, item, _)| &**n == name && *item < self.item);
+        known.map_or(&[], |(.., places)| places)
+    }
+
     /// Whether a name is a type's, here.
     pub(crate) fn is_type(self, name: &str, dialect: &Dialect) -> bool {
         match self.name(name) {
@@ -179,6 +187,11 @@ impl Env {
     /// Notes functions that could not be read.
     pub(crate) fn unread(&mut self, names: &[Arc<str>], item: u32) {
         self.unread.extend(names.iter().map(|n| (n.clone(), item)));
+    }
+
+    /// Notes that the item before this one defines a function whose parameters at these places are references.
+    pub(crate) fn refer(&mut self, name: &Arc<str>, item: u32, places: Vec<usize>) {
+        self.referring.push((name.clone(), item, places.into()));
     }
 
     /// The names that the item of this number sees.

@@ -407,7 +407,8 @@ impl Walk<'_, '_> {
         let is_whole = self.s.including.options.whole;
         let mut of_sources: Vec<Arc<str>> = functions
             .iter()
-            .filter(|(_, f)| is_whole && source_of(f.header.name()).is_some())
+            // what calls an instance names its template alone
+            .filter(|(n, f)| n.contains('<') || is_whole && source_of(f.header.name()).is_some())
             .map(|(name, _)| name.clone())
             .collect();
         of_sources.sort();

@@ -61,6 +61,18 @@ pub(crate) fn cuda_type(name: &str) -> Option<KnownType> {
     if name == "dim3" {
         return Some(KnownType::Vector(VectorOf::Int(IntKind::UInt), 3));
     }
+    // what the headers of the toolkit's libraries call numbers and pairs of them
+    match name {
+        "cufftReal" => return Some(KnownType::Float(FloatKind::F32)),
+        "cufftDoubleReal" => return Some(KnownType::Float(FloatKind::F64)),
+        "cuComplex" | "cuFloatComplex" | "cufftComplex" => {
+            return Some(KnownType::Vector(VectorOf::Float(FloatKind::F32), 2));
+        }
+        "cuDoubleComplex" | "cufftDoubleComplex" => {
+            return Some(KnownType::Vector(VectorOf::Float(FloatKind::F64), 2));
+        }
+        _ => {}
+    }
     if matches!(name, "cudaError_t" | "cudaStream_t" | "cudaEvent_t" | "cudaDeviceProp" | "cudaMemcpyKind") {
         return Some(KnownType::Opaque);
     }
@@ -224,7 +236,8 @@ fn device_function(word: Word) -> Option<KnownResult> {
         Word::Barrier(_, Tally::Nothing) | Word::Fence(_) => Void,
         Word::Barrier(..) | Word::Vote(Vote::Any | Vote::All) => Int(IntKind::Int),
         Word::Vote(Vote::Ballot) | Word::ActiveLanes => Int(IntKind::UInt),
-        Word::Shuffle(_) => OfSecond,
+        Word::Shuffle(_) | Word::Reduce(_) => OfSecond,
+        Word::Match => Int(IntKind::UInt),
         Word::Atomic(Some(_), Scope::Device) | Word::ReadOnlyLoad => OfPointee,
         // those whose scope is in their name come with newer devices, and are read as what nobody declares
         Word::Atomic(..) | Word::OfLanes | Word::Index(_) | Word::Lanes => return None,
@@ -242,20 +255,18 @@ pub(crate) fn cuda_function(name: &str) -> Option<KnownResult> {
         | "cudaDeviceSynchronize"
         | "cudaGetLastError" => Int(IntKind::Int),
         "cub__DeviceReduce__Sum" | "cub__DeviceReduce__Min" | "cub__DeviceReduce__Max" => Int(IntKind::Int),
-        "__popc" | "__popcll" | "__clz" | "__clzll" | "__ffs" | "__ffsll" => Int(IntKind::Int),
-        "rsqrt" => Float(FloatKind::F64),
-        "rsqrtf" | "__expf" | "__logf" | "__sinf" | "__cosf" | "__fdividef" | "__powf" => {
-            Float(FloatKind::F32)
-        }
-        "__fma_rn" | "__dadd_rn" | "__dmul_rn" | "__ddiv_rn" | "__dsqrt_rn" | "__dsub_rn" => {
-            Float(FloatKind::F64)
-        }
-        "__fmaf_rn" | "__fadd_rn" | "__fmul_rn" | "__fdiv_rn" | "__fsqrt_rn" | "__fsub_rn" => {
-            Float(FloatKind::F32)
-        }
+        "clock64" | "clock" => Int(IntKind::LongLong),
+        "__nanosleep" | "__prof_trigger" => Void,
+        "sincos" | "sincosf" | "__sincosf" | "sincospi" | "sincospif" => Void,
+        "modff" | "frexpf" | "remquof" => Float(FloatKind::F32),
+        "remquo" => Float(FloatKind::F64),
         "min" | "max" => OfFirst,
         // what a tile of lanes comes to together: the second argument of each
         "__cg_reduce_sync" => OfSecond,
-        _ => return device_function(gpu::CUDA.word(name)?),
+        _ => match gpu::math::function(name).map(|f| f.result) {
+            Some(gpu::math::Number::Int(k)) => Int(k),
+            Some(gpu::math::Number::Float(k)) => Float(k),
+            None => return device_function(gpu::CUDA.word(name)?),
+        },
     })
 }

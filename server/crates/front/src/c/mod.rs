@@ -294,6 +294,7 @@ fn note_variables(body: &mut Body, source: &Source<'_>, rendered: &render::Rende
     let item = source.text.get(source.span.range()).unwrap_or(source.text);
     let is_shared = [item, &rendered.text].iter().any(|t| t.contains("ragma"));
     body.said.shares_statics = is_shared || dialect.cpp;
+    body.said.is_kernel = rendered.is_kernel;
     body.said.reads_as_any_type = source.text.contains("may_alias");
     body.note_round_ends();
     if !dialect.cpp {

@@ -305,6 +305,16 @@ impl Lower<'_> {
                 let ret = match known::function(name, self.dialect)? {
                     KnownResult::Void => types.void(),
                     KnownResult::Int(k) => types.int(k),
+                    // C++ has the device's functions for float, too
+                    KnownResult::Float(_)
+                        if self.dialect.device.is_some()
+                            && gpu::math::function(name).is_some_and(|f| f.of_single().is_some())
+                            && arguments.is_some_and(|a| {
+                                a.iter().all(|&t| types.as_float(t) == Some(FloatKind::F32))
+                            }) =>
+                    {
+                        types.float(FloatKind::F32)
+                    }
                     KnownResult::Float(k) => types.float(k),
                     KnownResult::Pointer => {
                         let v = types.void();

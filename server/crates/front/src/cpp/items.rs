@@ -96,8 +96,8 @@ impl Walk<'_, '_> {
         Some(next)
     }
 
-    /// A function whose header is C's but for references to numbers: read with pointers in their place. What calls it would have to
-    /// give addresses; to others its name means nothing.
+    /// A function whose header is C's but for references: read with pointers in their place. Calls in the document give it addresses
+    /// ([`crate::c::env::View::referred`]); to documents that include it its name means nothing.
     fn with_references(&mut self, k: usize, end: usize) -> Option<usize> {
         let header = self.header_end(k, end);
         let any = (k..header).any(|j| self.is_number_reference(j));
@@ -113,6 +113,11 @@ impl Walk<'_, '_> {
             return None;
         }
         self.take(found);
+        if let (None, [name]) = (self.header, &names[..]) {
+            let places = self.reference_places(k, header);
+            self.s.env.refer(name, self.s.number, places);
+            return Some(next);
+        }
         let last = self.tokens.get(next - 1)?;
         let mut f = Found { next, start: last.end as usize, end: last.end as usize, ..Found::default() };
         f.pieces.push(Piece::Tokens(next..next));
@@ -123,12 +128,31 @@ impl Walk<'_, '_> {
         Some(next)
     }
 
+    /// Which parameters are references, from 0.
+    fn reference_places(&self, k: usize, header: usize) -> Vec<usize> {
+        let (mut depth, mut place, mut out) = (0usize, 0usize, Vec::new());
+        for j in k..header {
+            match self.token(j) {
+                "(" | "[" => depth += 1,
+                ")" | "]" => depth = depth.saturating_sub(1),
+                "," if depth == 1 => place += 1,
+                "&" if self.is_number_reference(j) => out.push(place),
+                _ => {}
+            }
+        }
+        out
+    }
+
     /// `double &x` among parameters, at its `&`.
     fn is_number_reference(&self, j: usize) -> bool {
         let named = self.tokens.get(j + 1).is_some_and(|t| t.kind == Kind::Ident);
+        let is_type = |t: &str| {
+            super::plain::TYPE_WORDS.contains(&t)
+                || self.s.env.before(self.s.number.saturating_add(1)).is_type(t, self.s.dialect)
+        };
         self.token(j) == "&"
             && j > 0
-            && super::plain::TYPE_WORDS.contains(&self.token(j - 1))
+            && is_type(self.token(j - 1))
             && named
             && matches!(self.token(j + 2), "," | ")")
     }

@@ -26,7 +26,8 @@ impl Walk<'_, '_> {
             return;
         }
         let templates = self.s.env.templates.clone();
-        let bound = match template {
+        // a specialisation has no parameters
+        let bound = match template && self.token(k + 2) != ">" {
             true => templates.lent(k),
             false => vec![Vec::new()],
         };
@@ -145,8 +146,9 @@ impl Walk<'_, '_> {
         }
         let open = (from..to).find(|&j| self.token(j) == "(")?;
         let device = |j: usize| matches!(self.token(j), "__global__" | "__device__" | "operator" | "{" | "=");
-        let is_name = self.tokens.get(open.checked_sub(1)?)?.kind == Kind::Ident;
-        if (from..open).any(device) || !is_name || is_keyword(self.token(open - 1)) {
+        let name = self.before_angles(open.checked_sub(1)?, from);
+        let is_name = self.tokens.get(name)?.kind == Kind::Ident;
+        if (from..open).any(device) || !is_name || is_keyword(self.token(name)) {
             return None;
         }
         if self.may_use_members(open, to) {
@@ -155,7 +157,7 @@ impl Walk<'_, '_> {
         let span = self.tokens.get(open)?.span();
         let word = |text: &str, kind| Spliced { kind, text: text.into(), spaced: true, span };
         let mut header =
-            vec![word("void", Kind::Ident), word(self.token(open - 1), Kind::Ident), word("(", Kind::Punct)];
+            vec![word("void", Kind::Ident), word(self.token(name), Kind::Ident), word("(", Kind::Punct)];
         let mut at = open + 1;
         loop {
             let stop = self.parameter_end(at, to)?;
@@ -189,6 +191,22 @@ impl Walk<'_, '_> {
         }
         f.pieces.push(Piece::Tokens(piece..to));
         Some(f)
+    }
+
+    /// The name before the arguments that a specialisation is for (`scale<float>(`), or the token itself.
+    fn before_angles(&self, last: usize, from: usize) -> usize {
+        let mut depth = 0usize;
+        for j in (from..=last).rev() {
+            match self.token(j) {
+                ">" => depth += 1,
+                "<" if depth > 0 => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return if j == last { last } else { j.saturating_sub(1) };
+            }
+        }
+        last
     }
 
     /// Index of the `,` or `)` that ends the parameter at `k`.

@@ -84,7 +84,7 @@ pub(super) struct Plain<'a, 'e> {
     pub(super) tokens: &'a [PToken],
     source: &'a str,
     pub(super) dialect: &'a Dialect,
-    is_type: &'a dyn Fn(&str) -> bool,
+    pub(super) is_type: &'a dyn Fn(&str) -> bool,
     expander: &'a mut Expander<'e>,
     out: Vec<PToken>,
     pub(super) groups: FxHashMap<&'a str, Group>,
@@ -254,7 +254,8 @@ impl<'a> Plain<'a, '_> {
         }
         let (in_header, named) = (self.depth == 0 && self.parens > 0, self.text(k + 1));
         let ends = in_header && text == "&" && self.is_name(k + 1) && matches!(self.text(k + 2), "," | ")");
-        if ends && TYPE_WORDS.contains(&before) && !self.is_declared_again(named, k + 2) {
+        let of_type = TYPE_WORDS.contains(&before) || (self.is_type)(before);
+        if ends && of_type && !self.is_declared_again(named, k + 2) {
             self.put(k, "*");
             self.keep(k + 1);
             self.refs.push((named, 1));
@@ -569,7 +570,7 @@ impl<'a> Plain<'a, '_> {
         if !plain || operation == comma {
             return None;
         }
-        self.put(k, "__cg_reduce_sync");
+        self.put(k, crate::cuda::group::reduction((operation + 1..end).map(|j| self.text(j))));
         self.put(k, "(");
         self.put_words(k, "0xffffffffu ,");
         let mut j = comma + 1;

@@ -2,6 +2,7 @@
 
 use super::plain::{Plain, MAX_NESTED, TYPE_WORDS};
 use crate::c::is_keyword;
+use crate::c::lex::Kind;
 use crate::cuda::group::Group;
 use crate::limits::cpp_statements::MAX_LAUNCH;
 
@@ -96,12 +97,43 @@ impl<'a> Plain<'a, '_> {
         false
     }
 
+    /// `float x(0.5f);` as `float x = (0.5f);`: one number, and no function of a type's parameters.
+    fn number_made(&mut self, k: usize) -> Option<usize> {
+        let mut at = k;
+        while TYPE_WORDS.contains(&self.text(at)) || self.text(at) == "const" {
+            at += 1;
+        }
+        let open = at + 1;
+        if at == k || !self.is_name(at) || self.text(open) != "(" {
+            return None;
+        }
+        let end = self.group(open);
+        let first = self.tokens.get(open + 1)?;
+        let is_value = first.kind == Kind::Number
+            || matches!(self.text(open + 1), "-" | "+")
+            || self.is_name(open + 1)
+                && !(self.is_type)(self.text(open + 1))
+                && matches!(self.text(open + 2), ")" | "+" | "-" | "/" | "." | "->" | "[");
+        let commas = (open + 1..end).any(|j| self.text(j) == ",");
+        if !is_value || commas || self.text(end) != ";" {
+            return None;
+        }
+        for j in k..=at {
+            self.keep(j);
+        }
+        self.put(open, "=");
+        Some(open)
+    }
+
     /// A statement at `k`: as a gap if C cannot say it, else its first token.
     pub(super) fn statement(&mut self, k: usize) -> usize {
         if let Some(next) = self.group_declaration(k) {
             return next;
         }
         if let Some(next) = self.reference(k) {
+            return next;
+        }
+        if let Some(next) = self.number_made(k) {
             return next;
         }
         if self.text(k) == "delete" {

@@ -79,6 +79,8 @@ enum Bound {
     Type(String),
 }
 
+const DEDUCED: &str = "a template whose arguments are deduced is not followed";
+
 /// What a type is taken for where nothing in the file says it.
 const ASSUMED: &str = "float";
 
@@ -415,8 +417,11 @@ fn holds(ty: &[Arc<str>], v: i128) -> bool {
 impl Walk<'_, '_> {
     /// The instances of the template at `k`, an item each; the index after it. `None`: nothing is known of it.
     pub(crate) fn instances(&mut self, k: usize, end: usize) -> Option<usize> {
-        if self.header.is_some() || self.s.nested > 0 {
+        if self.s.nested > 0 {
             return None;
+        }
+        if self.header.is_some() {
+            return self.helper_of_header(k, end);
         }
         let templates = self.s.env.templates.clone();
         let list = templates.instances.get(&k).filter(|l| !l.is_empty())?;
@@ -453,11 +458,52 @@ impl Walk<'_, '_> {
         let mut f = Found { next: k + 1, ..Found::default() };
         f.start = self.tokens.get(k)?.start as usize;
         f.end = f.start;
-        f.broken =
-            Some((RejectKind::Foreign, "a template whose arguments are deduced is not followed".into()));
+        f.broken = Some((RejectKind::Foreign, DEDUCED.into()));
         f.poisons = self.declared(k, end);
         self.poison(f);
         next
+    }
+
+    /// A function template of a header with one `return` and types for its parameters, read for `int` as those of documents are
+    /// ([`Templates::helpers`]).
+    fn helper_of_header(&mut self, k: usize, end: usize) -> Option<usize> {
+        if self.header.is_none_or(|h| h.is_system()) {
+            return None;
+        }
+        let from = self.after_angles(k + 1, end);
+        let to = self.extent(k, end);
+        let names = self.declared(k, end);
+        let [name] = &names[..] else { return None };
+        let (mut bound, mut at) = (Vec::new(), k + 2);
+        while at + 1 < from {
+            let is_type = matches!(self.token(at), "class" | "typename");
+            if !is_type || !matches!(self.token(at + 2), "," | ">") {
+                return None;
+            }
+            bound.push((Arc::from(self.token(at + 1)), "int".to_owned()));
+            at += 3;
+        }
+        let kernel = (from..to).any(|j| self.token(j) == "__global__");
+        if bound.is_empty() || kernel || self.foreign(from, end).is_some() || !self.is_one_return(from, to) {
+            return None;
+        }
+        let words = vec!["int"; bound.len()];
+        let instance = Instance { name: format!("{name}<{}>", words.join(", ")).into(), bound };
+        let mut f = self.item(from, end);
+        f.start = self.tokens.get(k)?.start as usize;
+        if f.body.is_none() || f.broken.is_some() || !self.give_name(&mut f, &instance) {
+            return None;
+        }
+        let next = f.next;
+        self.take(f);
+        let mut f = Found { next, ..Found::default() };
+        f.start = self.tokens.get(next - 1)?.end as usize;
+        f.end = f.start;
+        f.pieces.push(Piece::Tokens(next..next));
+        f.broken = Some((RejectKind::Foreign, DEDUCED.into()));
+        f.poisons = names;
+        self.take(f);
+        Some(next)
     }
 
     /// `{ return …; }`

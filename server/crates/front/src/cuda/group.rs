@@ -56,6 +56,22 @@ pub(crate) fn declared<'a>(word: impl Fn(usize) -> &'a str, k: usize) -> Option<
     named.then_some((group, j))
 }
 
+/// The name of a reduction over a warp, by the words of its operation (`cg::plus<float>{}`).
+pub(crate) fn reduction<'a>(mut words: impl Iterator<Item = &'a str>) -> &'static str {
+    let known = |w: &str| {
+        Some(match w {
+            "plus" => "__cg_reduce_plus_sync",
+            "less" => "__cg_reduce_less_sync",
+            "greater" => "__cg_reduce_greater_sync",
+            "bit_and" => "__cg_reduce_bit_and_sync",
+            "bit_or" => "__cg_reduce_bit_or_sync",
+            "bit_xor" => "__cg_reduce_bit_xor_sync",
+            _ => return None,
+        })
+    };
+    words.find_map(known).unwrap_or("__cg_reduce_sync")
+}
+
 /// What a member's call becomes. Words stand apart by spaces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Member {

@@ -37,7 +37,7 @@ pub(super) fn show(ask: &Ask, kernel: &str) -> Result<Resolved, ResolveError> {
     let proved = kernel_reports(ask, &[]).into_iter().find(|k| k.name == kernel);
     let proved = proved.map(|k| {
         let races = match (k.races.verdict, &k.races.reason) {
-            ("race-free", _) => "no race, whatever memory holds".to_owned(),
+            ("race-free", _) => k.races.words.clone(),
             ("race", _) => "a race".to_owned(),
             (_, Some(why)) => format!("of races nothing ({why})"),
             _ => "of races nothing".to_owned(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::Span;
 use rustc_hash::FxHashMap;
-use term::{Body, Op, TermId};
+use term::{Body, Op, Storage, TermId};
 
 use crate::Doc;
 
@@ -72,18 +72,51 @@ pub(crate) fn find_given(doc: &Doc) -> FxHashMap<Arc<str>, Vec<GivenLaunch>> {
     };
     let mut out: FxHashMap<Arc<str>, Vec<GivenLaunch>> = FxHashMap::default();
     for (item, t) in launches {
-        let Some(name) = item.body.args(t).first().and_then(|&c| item.body.as_name(c)) else { continue };
         let at = item.body.span(t).shifted(item.span.start);
-        let all = analysis::launch_given(&cx, &item.body, t).into_iter();
-        out.entry(name.clone())
-            .or_default()
-            .extend(all.map(|given| GivenLaunch { at: LaunchPlace::Here(at), given }));
+        for name in launched(&item.body, t) {
+            let all = analysis::launch_given(&cx, &item.body, t).into_iter();
+            let all = all.map(|given| GivenLaunch { at: LaunchPlace::Here(at), given });
+            out.entry(name).or_default().extend(all);
+        }
     }
     let elsewhere = doc.options().project.iter().flat_map(|p| p.launches());
     for launch in elsewhere.filter(|l| items.iter().any(|i| i.is_kernel && *i.name == *l.kernel)) {
         out.entry(launch.kernel.clone()).or_default().push(launch.to_given());
     }
     out
+}
+
+/// The kernels that a launch may be of: the one that it names, or those that its function sets the pointer to which it names.
+fn launched(body: &Body, launch: TermId) -> Vec<Arc<str>> {
+    let Some(&callee) = body.args(launch).first() else { return Vec::new() };
+    let pointer = callee_variable(body, callee).filter(|&s| body.symbols[s].storage == Storage::Local);
+    let Some(pointer) = pointer else { return body.as_name(callee).cloned().into_iter().collect() };
+    let mut out = Vec::new();
+    for t in body.walk(body.root) {
+        let value = match (body.op(t), body.args(t)) {
+            (Op::Declare(s), &[init]) if *s == pointer => init,
+            (Op::Assign, &[place, value]) if callee_variable(body, place) == Some(pointer) => value,
+            _ => continue,
+        };
+        for x in body.walk(value) {
+            let Some(s) = body.as_symbol(x).filter(|&s| body.symbols[s].storage == Storage::Function) else {
+                continue;
+            };
+            let name = &body.symbols[s].name;
+            if !out.contains(name) {
+                out.push(name.clone());
+            }
+        }
+    }
+    out
+}
+
+/// The variable that a pointer to a function is, or is an element of.
+fn callee_variable(body: &Body, mut t: TermId) -> Option<term::SymbolId> {
+    while let (Op::Index | Op::Deref | Op::Cast, &[base, ..]) = (body.op(t), body.args(t)) {
+        t = base;
+    }
+    body.as_symbol(t)
 }
 
 /// The integer that headers of the program define as this constant, where all that do define the same: names in namespaces, which

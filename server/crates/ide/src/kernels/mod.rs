@@ -545,6 +545,7 @@ fn launches_of(doc: &Doc, item: &front::Item) -> (Vec<analysis::KernelLaunch>, b
     if out.is_empty() {
         let (block, list) = shape::block_of(doc, item).unzip();
         out.push(analysis::KernelLaunch {
+            grid: if block.is_none() { shape::grid_of(doc, item) } else { None },
             block,
             most_threads: item.launch_bounds,
             limits: limits(doc),
@@ -588,6 +589,7 @@ fn known_launch(doc: &Doc, s: &Shape) -> analysis::KernelLaunch {
         shared_bytes: Some(s.shared_bytes),
         limits: limits(doc),
         taken: s.taken.iter().map(|t| (t.name.clone(), t.value)).collect(),
+        same: Vec::new(),
     }
 }
 

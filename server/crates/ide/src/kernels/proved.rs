@@ -20,7 +20,7 @@ impl Ask {
         let all = all
             .into_iter()
             .filter_map(|launch| Some((for_any_taken(&self.doc, item, &launch, with)?, launch)));
-        together(&self.doc, item, all.collect(), are_all).unwrap_or_default()
+        together(&self.doc, item, all.collect(), are_all, with).unwrap_or_default()
     }
 
     /// Likewise with another launch.
@@ -55,7 +55,7 @@ impl Ask {
         let with = |launch: &KernelLaunch| Some(self.known(&self.key(item, launch))?.0);
         let known =
             all.into_iter().map(|launch| Some((for_any_taken(&self.doc, item, &launch, with)?, launch)));
-        together(&self.doc, item, known.collect::<Option<Vec<_>>>()?, are_all)
+        together(&self.doc, item, known.collect::<Option<Vec<_>>>()?, are_all, with)
     }
 
     /// Kernels of which something is unknown only because steps were spent; nothing is proved for this answer.
@@ -122,21 +122,60 @@ fn for_any_taken(
     Some(Arc::new(out))
 }
 
-/// What holds as long as two parameters do not overlap is unknown where a launch gives both of them pointers into one array.
-fn with_what_is_given(doc: &Doc, item: &front::Item, facts: Arc<KernelFacts>) -> Arc<KernelFacts> {
-    let RaceVerdict::Free { apart, .. } = &facts.races else { return facts };
-    let given = doc.launches(&item.name).find_map(|(host, t)| {
-        let args = host.body.args(t).get(5..).unwrap_or_default();
-        let of = |name: &Arc<str>| {
-            let k = super::shape::parameters(&item.body).position(|p| p == *name)?;
-            pointed_into(&host.body, *args.get(k)?)
-        };
-        let both = apart.iter().find(|[a, b]| of(a).zip(of(b)).is_some_and(|(a, b)| a == b))?;
-        Some(RaceObstacle::Given { parameters: both.clone(), at: host.body.span(t).shifted(host.span.start) })
+/// What holds as long as two parameters do not overlap is unknown where a launch gives both of them pointers into one array; where it gives
+/// them the same pointer, what is proved with that.
+fn with_what_is_given(
+    doc: &Doc,
+    item: &front::Item,
+    facts: Arc<KernelFacts>,
+    launch: &KernelLaunch,
+    with: &impl Fn(&KernelLaunch) -> Option<Arc<KernelFacts>>,
+) -> Option<Arc<KernelFacts>> {
+    let RaceVerdict::Free { apart, .. } = &facts.races else { return Some(facts) };
+    let names: Vec<Arc<str>> = super::shape::parameters(&item.body).collect();
+    let argument = |(host, t): &(&front::Item, TermId), name: &Arc<str>| {
+        let k = names.iter().position(|p| p == name)?;
+        host.body.args(*t).get(5 + k).copied()
+    };
+    let into_one = |at: &(&front::Item, TermId), [a, b]: &[Arc<str>; 2]| {
+        let of = |name| pointed_into(&at.0.body, argument(at, name)?);
+        of(a).zip(of(b)).is_some_and(|(a, b)| a == b)
+    };
+    let given = doc.launches(&item.name).find_map(|at| {
+        let both = apart.iter().find(|both| into_one(&at, both))?;
+        Some((at, both.clone()))
     });
-    match given {
-        Some(why) => Arc::new(KernelFacts { races: RaceVerdict::Unknown(why), ..(*facts).clone() }),
-        None => facts,
+    let Some((at, parameters)) = given else { return Some(facts) };
+    let unknown = || {
+        let at = at.0.body.span(at.1).shifted(at.0.span.start);
+        let why = RaceObstacle::Given { parameters: parameters.clone(), at };
+        Some(Arc::new(KernelFacts { races: RaceVerdict::Unknown(why), ..(*facts).clone() }))
+    };
+    // the same variable, as it is: nobody moves it between two arguments
+    let one = |[a, b]: &[Arc<str>; 2]| {
+        let variable = |name| at.0.body.as_symbol(argument(&at, name)?);
+        variable(a).zip(variable(b)).is_some_and(|(a, b)| a == b)
+    };
+    let only_launch = doc.given(&item.name).len() == 1 && doc.launches(&item.name).count() == 1;
+    let place = |n: &Arc<str>| names.iter().position(|p| p == n);
+    let pairs = apart.iter().filter(|both| into_one(&at, both));
+    if !only_launch || !launch.taken.is_empty() || !pairs.clone().all(one) {
+        return unknown();
+    }
+    // all that are one are named by the first of them
+    let mut same: Vec<[Arc<str>; 2]> = Vec::new();
+    for [a, b] in pairs {
+        let (first, later) = if place(a) <= place(b) { (a, b) } else { (b, a) };
+        let first = same.iter().find(|[l, _]| l == first).map_or(first, |[_, f]| f).clone();
+        if !same.iter().any(|[l, _]| l == later) && first != *later {
+            same.push([later.clone(), first]);
+        }
+    }
+    let told = with(&KernelLaunch { same, ..launch.clone() })?;
+    match &told.races {
+        RaceVerdict::Free { apart, .. } if !apart.iter().any(|both| into_one(&at, both)) => Some(told),
+        RaceVerdict::Race(_) => Some(told),
+        _ => unknown(),
     }
 }
 
@@ -166,9 +205,10 @@ fn together(
     item: &front::Item,
     mut all: Vec<(Arc<KernelFacts>, KernelLaunch)>,
     are_all: bool,
+    with: impl Fn(&KernelLaunch) -> Option<Arc<KernelFacts>>,
 ) -> Option<(Arc<KernelFacts>, KernelLaunch)> {
-    for (facts, _) in &mut all {
-        *facts = with_what_is_given(doc, item, facts.clone());
+    for (facts, launch) in &mut all {
+        *facts = with_what_is_given(doc, item, facts.clone(), launch, &with)?;
         if let (RaceVerdict::Free { .. }, false) = (&facts.races, are_all) {
             let why = RaceObstacle::Kernel(analysis::KernelObstacle::Budget);
             *facts = Arc::new(KernelFacts { races: RaceVerdict::Unknown(why), ..(**facts).clone() });

@@ -246,30 +246,39 @@ pub(super) fn extents(e: [u32; 3]) -> String {
     }
 }
 
-/// For which launches something is proved.
-pub(crate) fn shapes(s: &analysis::Shapes) -> String {
+/// `one dimension`, `blocks of one dimension in a grid of two dimensions`
+fn axes(s: &analysis::Shapes) -> String {
     let words = |n| match n {
         1 => "one dimension",
         2 => "two dimensions",
         _ => "three dimensions",
     };
-    let axes = match s.axes == s.block_axes {
+    match s.axes == s.block_axes {
         true => words(s.axes).to_owned(),
         false => format!("blocks of {} in a grid of {}", words(s.axes), words(s.block_axes)),
-    };
+    }
+}
+
+/// For which launches something is proved.
+pub(crate) fn shapes(s: &analysis::Shapes) -> String {
+    let axes = axes(s);
     let suggests = if s.suggested { ", which a shared array suggests" } else { "" };
     let blocks =
         s.block.map(|b| format!(" with blocks of {} threads{suggests}", extents(b))).unwrap_or_default();
     format!("every launch of {axes}{blocks}, as long as no index passes 2147483647")
 }
 
-/// What a proof of freedom from races asks for besides its launch: behind *whatever memory holds*.
-pub(crate) fn conditions(facts: &KernelFacts) -> String {
+/// What a proof of freedom from races asks for: behind *whatever memory holds*. `open`: no launch says how many dimensions it has.
+pub(crate) fn conditions(facts: &KernelFacts, open: bool) -> String {
     let RaceVerdict::Free { apart, positive, shapes } = &facts.races else { return String::new() };
     let mut out = String::new();
     if let Some(s) = shapes.as_ref().filter(|s| s.suggested) {
         let blocks = s.block.map(extents).unwrap_or_default();
         let _ = write!(out, ", with blocks of {blocks} threads, which a shared array suggests");
+    }
+    let few = |s: &&analysis::Shapes| open && !s.suggested && s.axes.min(s.block_axes) < 3;
+    if let Some(s) = shapes.as_ref().filter(few) {
+        let _ = write!(out, ", in launches of {}", axes(s));
     }
     if !positive.is_empty() {
         let names: Vec<String> = positive.iter().map(|n| format!("`{n}`")).collect();
@@ -290,7 +299,11 @@ pub(crate) fn conditions(facts: &KernelFacts) -> String {
 /// `no race, whatever memory holds, where `a` and `b` share no memory`
 pub(super) fn races(doc: &Doc, kernel: &front::Item, facts: &KernelFacts) -> Option<String> {
     match verdict(doc, kernel, facts) {
-        ("race-free", _) => Some(format!("no race, whatever memory holds{}", conditions(facts))),
+        ("race-free", _) => {
+            let known = super::shape::known_of(doc, kernel).is_ok_and(|l| !l.is_empty());
+            let open = !known && super::shape::block_of(doc, kernel).is_none();
+            Some(format!("no race, whatever memory holds{}", conditions(facts, open)))
+        }
         ("race", _) => Some("a race".to_owned()),
         (_, why) => why.map(|why| format!("whether it has races is not known: {why}")),
     }

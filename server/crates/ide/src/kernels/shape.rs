@@ -210,6 +210,13 @@ pub(super) fn block_of(doc: &Doc, item: &front::Item) -> Option<([u32; 3], Vec<T
     same.then_some((block, list.into_iter().take(first.given.block_taken).collect()))
 }
 
+/// The grid with which all known launches launch the kernel, where no block is known and nothing was taken for it.
+pub(super) fn grid_of(doc: &Doc, item: &front::Item) -> Option<[u32; 3]> {
+    let all = doc.given(&item.name);
+    let first = all.first()?.given.grid?;
+    all.iter().all(|g| g.given.grid == Some(first) && g.given.taken.is_empty()).then_some(first)
+}
+
 pub(super) fn parameters(body: &Body) -> impl Iterator<Item = Arc<str>> + '_ {
     let list = body.args(body.root).first().copied();
     list.into_iter().flat_map(|l| body.args(l)).filter_map(|&p| match body.op(p) {

@@ -554,3 +554,41 @@ fn large_launches_are_looked_at_in_some_blocks() {
     );
     assert!(facts.traffic.is_none());
 }
+
+#[test]
+fn functions_and_references_of_the_device_are_run() {
+    for text in [
+        "// warpwright: launch(2, 32)\n__global__ void k(float *a) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    float s, c;\n    sincosf(a[i], &s, &c);\n    a[i] = rsqrtf(1.0f + s * s) * __expf(c) + erfcxf(s) + __saturatef(c) + __fdividef(s, 2.0f) + normcdff(s);\n}\n",
+        "// warpwright: launch(2, 32)\n__global__ void k(unsigned *a) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    unsigned v = a[i];\n    a[i] = __mul24(i, 3) + __umulhi(v, v) + __byte_perm(v, v, 0x0123) + __funnelshift_l(v, v, 3) + __float_as_uint(__uint2float_rn(v)) + __popc(v) + __clz(i);\n}\n",
+        "// warpwright: launch(1, 64)\n__device__ void order(unsigned &a, unsigned &b, bool up) { if ((a > b) == up) { unsigned t = a; a = b; b = t; } }\n__global__ void k(unsigned *a) {\n    __shared__ unsigned s[128];\n    int t = threadIdx.x;\n    s[t] = a[t];\n    s[t + 64] = a[t + 64];\n    __syncthreads();\n    order(s[2 * t], s[2 * t + 1], true);\n    __syncthreads();\n    a[t] = s[t];\n}\n",
+    ] {
+        for_both(text);
+    }
+    // what lanes come to together
+    let all = "// warpwright: launch(1, 64)\n__global__ void k(unsigned *a) {\n    unsigned v = __reduce_add_sync(0xffffffffu, a[threadIdx.x]);\n    a[threadIdx.x] = v + __match_any_sync(0xffffffffu, v);\n}\n";
+    let run = run_for(all, "cuda");
+    assert!(run.refused.is_none() && run.races.is_empty() && run.completed, "{run:?}");
+    let facts = |text: &str| {
+        let doc = open_cuda(text);
+        crate::kernel_reports(&crate::Ask::thorough(&doc), &[])[0].races.words.clone()
+    };
+    assert!(facts(all).starts_with("no race"), "{}", facts(all));
+    let pair = "__global__ void k(double *a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) { double s, c; sincos(a[i], &s, &c); a[i] = s * rcbrt(c) + __hiloint2double(1, __double2loint(s)); } }";
+    assert!(facts(pair).starts_with("no race"), "{}", facts(pair));
+}
+
+/// Memory of a block is nowhere where a host could know it.
+#[test]
+fn what_a_host_gives_is_not_memory_of_a_block() {
+    let kernel = "__global__ void k(float *a, int n) {\n    extern __shared__ float s[];\n    for (int i = threadIdx.x; i < n; i += blockDim.x) s[i] = a[i] + 1;\n    __syncthreads();\n    a[threadIdx.x] = s[threadIdx.x];\n}\n";
+    let asks = |text: &str| {
+        let found = full(&open_cuda(text));
+        assert_eq!(found.loops.len(), 1);
+        let loop_ = found.loops[0].report();
+        loop_.verdict != "independent" || loop_.conditions.iter().any(|c| c.kind == "no-alias")
+    };
+    assert!(!asks(kernel));
+    // a function may be given it, and a parameter may be made to point there
+    assert!(asks(&kernel.replace("__global__", "__device__")));
+    assert!(asks(&kernel.replace("float s[];", "float s[];\n    if (n > 7) a = s + n;")));
+}

@@ -347,3 +347,62 @@ fn no_race_is_said_of_values_that_were_taken_alone() {
     let full = "void f(float *a) { for (int s = 256; s > 0; s -= 10) k<<<1, 256>>>(a, 1, s); }";
     assert!(said(meet, full).starts_with("whether it has races is not known"), "{}", said(meet, full));
 }
+
+/// What is said of the races of the only kernel, in one line.
+fn races(code: &str) -> String {
+    let doc = open_cuda(code);
+    kernel_reports(&Ask::thorough(&doc), &[])[0].races.words.clone()
+}
+
+#[test]
+fn pointers_to_kernels_and_specialisations_launch() {
+    let other = "__global__ void other(float *a, int n) { a[0] = n; }\n";
+    let pointer = "void f(float *a, int w) { void (*k)(float *, int); if (w) k = add; else k = other; k<<<4, 32>>>(a, 100); }";
+    assert_eq!(host(&format!("{other}{pointer}")), ["4 32"]);
+    // a pointer that is given: nobody knows whose
+    let given = "void f(float *a, void (*k)(float *, int)) { k<<<4, 32>>>(a, 100); }";
+    assert!(host(given).is_empty());
+    let of_float = "template <typename T> void scale(T *a, int n);\ntemplate <> void scale<float>(float *a, int n) { add<<<4, 32>>>(a, 100); }";
+    assert_eq!(host(of_float), ["4 32"]);
+}
+
+#[test]
+fn one_pointer_given_twice_is_one_array() {
+    let own = "__global__ void k(float *y, const float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i] + 1; }\n";
+    let neighbours = "__global__ void k(float *y, const float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i > 0 && i < n - 1) y[i] = x[i - 1] + x[i + 1]; }\n";
+    let with = |kernel: &str, arguments: &str| {
+        races(&format!("{kernel}void f(float *d) {{ k<<<4, 64>>>({arguments}, 256); }}"))
+    };
+    assert!(with(own, "d, d").starts_with("no race"), "{}", with(own, "d, d"));
+    assert_eq!(with(neighbours, "d, d"), "a race");
+    // elsewhere in it, or perhaps
+    for other in ["d, d + 1", "d + 1, d", "d + 2, d + 2"] {
+        let words = with(own, other);
+        assert!(words.contains("pointers into what may be one array"), "{other}: {words}");
+    }
+    let apart = "void f(float *d, float *e) { k<<<4, 64>>>(d, e, 256); }";
+    assert!(races(&format!("{neighbours}{apart}")).starts_with("no race"));
+    // another launch with other pointers says nothing against it, and nothing for it
+    let both = "void f(float *d, float *e) { k<<<4, 64>>>(d, d, 256); k<<<4, 64>>>(e, d, 256); }";
+    assert!(races(&format!("{neighbours}{both}")).contains("pointers into what may be one array"));
+}
+
+#[test]
+fn a_thread_alone_and_a_block_alone() {
+    let list = "struct node { struct node *next; int v; };\n__global__ void k(struct node *p) { p->next->v = p->v; }\n";
+    assert!(races(&format!("{list}void f(struct node *p) {{ k<<<1, 1>>>(p); }}")).starts_with("no race"));
+    assert!(!races(&format!("{list}void f(struct node *p) {{ k<<<1, 2>>>(p); }}")).starts_with("no race"));
+    let block = "__global__ void k(float *a, float v) { a[threadIdx.x] -= v; }\n";
+    let words = races(&format!("{block}void f(float *a, int n) {{ k<<<1, n>>>(a, 2); }}"));
+    assert!(words.starts_with("no race"), "{words}");
+    assert!(
+        !races(&format!("{block}void f(float *a, int n) {{ k<<<2, n>>>(a, 2); }}")).starts_with("no race")
+    );
+}
+
+#[test]
+fn without_a_launch_the_dimensions_are_said() {
+    assert_eq!(races(ADD), "no race, whatever memory holds, in launches of one dimension");
+    let launched = format!("{ADD}void f(float *a, int n) {{ add<<<n / 256, 256>>>(a, n); }}");
+    assert_eq!(races(&launched), "no race, whatever memory holds");
+}

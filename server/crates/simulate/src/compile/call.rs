@@ -39,21 +39,14 @@ impl Cx<'_, '_, '_> {
         if let Some(v) = self.of_csharp(t, &name, args)? {
             return Ok(Some(v));
         }
+        if self.two_results(t, &name, args)? {
+            return Ok(None);
+        }
         if let Some((f, shape)) = math::find(&name) {
             return self.math(f, shape, args).map(Some);
         }
-        if let Some(f) = math::find_rounded(&name) {
-            return self.math(f, Shape::Float, args).map(Some);
-        }
-        if let (Some(f), &[a]) = (math::find_bits(&name), args) {
-            let from = self.types.int(f.int);
-            let v = self.rvalue(a)?;
-            let v = self.convert(v, from)?;
-            let args = self.together(&[v]);
-            let ty = if f.id == MathId::Brev { from } else { self.int() };
-            let (f, d) = (self.math_fn(f), self.temp());
-            self.emit(Ins::Math { f, d, args });
-            return Ok(Some(V { reg: d, ty }));
+        if let Some(of) = gpu::math::function(&name) {
+            return self.device_math(of, args).map(Some);
         }
         let built_in = matches!(body.op(callee), Op::Sym(s) if body.symbols[*s].storage == Storage::Builtin);
         if built_in && self.class(body.ty(t)) == Class::Record {
@@ -182,6 +175,57 @@ impl Cx<'_, '_, '_> {
         self.math_values(f, shape, values)
     }
 
+    /// `sincosf(x, s, c)`, where it was not written as two functions.
+    fn two_results(&mut self, t: TermId, name: &str, args: &[TermId]) -> R<bool> {
+        let names = match name {
+            "sincosf" | "__sincosf" => ["sinf", "cosf"],
+            "sincos" => ["sin", "cos"],
+            _ => return Ok(false),
+        };
+        let &[x, ref places @ ..] = args else { return Err(self.err("a math function without arguments")) };
+        let x = self.rvalue(x)?;
+        let places = self.values(places)?;
+        for (name, place) in names.into_iter().zip(&places) {
+            let (Some((f, shape)), Some(ty)) = (math::find(name), self.types.element(place.ty)) else {
+                return Err(self.err("a result through something that is no pointer"));
+            };
+            let value = self.math_values(f, shape, vec![x])?;
+            let value = self.convert(value, ty)?;
+            self.store(super::Assignable::Mem { addr: place.reg, ty }, value, t)?;
+        }
+        Ok(true)
+    }
+
+    /// A function that CUDA has beside those of C; C++ has those of `double` for `float`, too, by one name.
+    fn device_math(&mut self, mut of: gpu::math::Function, args: &[TermId]) -> R<V> {
+        if args.len() != of.parameters.len() {
+            return Err(self.err("a math function with another number of arguments"));
+        }
+        let mut values = self.values(args)?;
+        if self.unit.options.overloads && values.iter().all(|v| self.class(v.ty) == Class::F32) {
+            of = of.of_single().unwrap_or(of);
+        }
+        for (v, to) in values.iter_mut().zip(of.parameters) {
+            if !matches!(self.class(v.ty), Class::Int(_) | Class::F32 | Class::F64) {
+                return Err(self.err("a math function of something that is no number"));
+            }
+            let to = self.number(*to);
+            *v = self.convert(*v, to)?;
+        }
+        let args = self.together(&values);
+        let ty = self.number(of.result);
+        let (f, d) = (self.math_fn(math::of_device(of)), self.temp());
+        self.emit(Ins::Math { f, d, args });
+        Ok(V { reg: d, ty })
+    }
+
+    fn number(&mut self, n: gpu::math::Number) -> TypeId {
+        match n {
+            gpu::math::Number::Int(k) => self.types.int(k),
+            gpu::math::Number::Float(k) => self.types.float(k),
+        }
+    }
+
     fn math_values(&mut self, mut f: MathFn, shape: Shape, values: Vec<V>) -> R<V> {
         if shape == Shape::Classify {
             // these are macros: their argument keeps its type
@@ -307,19 +351,21 @@ impl Cx<'_, '_, '_> {
                 return Ok(Some(Some(v)));
             }
         }
-        if let Some(Word::Atomic(Some(op), Scope::Device)) = word {
+        if let Some(Word::Atomic(Some(op), Scope::Device | Scope::System)) = word {
             return self.atomic(op, args).map(|v| Some(Some(v)));
         }
         let warp = match word {
             Some(Word::Barrier(Scope::Warp, Tally::Nothing)) => WarpKind::Sync,
             Some(Word::Shuffle(s)) => WarpKind::Shuffle(s),
             Some(Word::Vote(v)) => WarpKind::Vote(v),
+            Some(Word::Reduce(op)) => WarpKind::Reduce(op, AtomicTy::I32),
+            Some(Word::Match) => WarpKind::Match,
             _ => return Ok(None),
         };
         self.warp(warp, args).map(Some)
     }
 
-    fn warp(&mut self, kind: WarpKind, args: &[TermId]) -> R<Option<V>> {
+    fn warp(&mut self, mut kind: WarpKind, args: &[TermId]) -> R<Option<V>> {
         let values = self.values(args)?;
         let uint = self.types.int(IntKind::UInt);
         let int = self.int();
@@ -344,6 +390,27 @@ impl Cx<'_, '_, '_> {
                     ty = uint;
                 }
             }
+            (WarpKind::Match, &[_, v]) => {
+                if !matches!(self.class(v.ty), Class::Int(_) | Class::F32 | Class::F64) {
+                    return Err(self.err("a match of something that is no number"));
+                }
+                (list[1], ty) = (v, uint);
+            }
+            (WarpKind::Reduce(op, _), &[_, v]) => {
+                let of = match self.class(v.ty) {
+                    Class::Int(k) => self.types.int(k.promoted()),
+                    _ => v.ty,
+                };
+                let cell = self.cell(of).filter(|c| {
+                    !matches!(c, AtomicTy::F32 | AtomicTy::F64)
+                        || matches!(op, AtomicOp::Add | AtomicOp::Min | AtomicOp::Max)
+                });
+                let Some(cell) = cell else {
+                    return Err(self.err("a reduction of a warp that does not exist for this type"));
+                };
+                (kind, ty) = (WarpKind::Reduce(op, cell), of);
+                list[1] = self.convert(v, of)?;
+            }
             (_, &[_, v, lane] | &[_, v, lane, _]) => {
                 // narrow integers are promoted as by C++'s overload resolution
                 ty = match self.class(v.ty) {
@@ -366,6 +433,19 @@ impl Cx<'_, '_, '_> {
         Ok((kind != WarpKind::Sync).then_some(V { reg: d, ty }))
     }
 
+    /// What a type is to operations in one piece.
+    fn cell(&mut self, of: TypeId) -> Option<AtomicTy> {
+        Some(match self.class(of) {
+            Class::Int(k) if k.bits() == 32 && k.signed() => AtomicTy::I32,
+            Class::Int(k) if k.bits() == 32 => AtomicTy::U32,
+            Class::Int(k) if k.bits() == 64 && k.signed() => AtomicTy::I64,
+            Class::Int(k) if k.bits() == 64 => AtomicTy::U64,
+            Class::F32 => AtomicTy::F32,
+            Class::F64 => AtomicTy::F64,
+            _ => return None,
+        })
+    }
+
     fn atomic(&mut self, op: AtomicOp, args: &[TermId]) -> R<V> {
         let wanted = if op == AtomicOp::CompareExchange { 3 } else { 2 };
         if args.len() != wanted {
@@ -377,14 +457,8 @@ impl Cx<'_, '_, '_> {
             Some(of) if self.class(p.ty) == Class::Pointer => of,
             _ => return Err(self.err("an atomic on something that is no pointer")),
         };
-        let ty = match self.class(of) {
-            Class::Int(k) if k.bits() == 32 && k.signed() => AtomicTy::I32,
-            Class::Int(k) if k.bits() == 32 => AtomicTy::U32,
-            Class::Int(k) if k.bits() == 64 && k.signed() => AtomicTy::I64,
-            Class::Int(k) if k.bits() == 64 => AtomicTy::U64,
-            Class::F32 => AtomicTy::F32,
-            Class::F64 => AtomicTy::F64,
-            _ => return Err(self.err("an atomic on a value of this type")),
+        let Some(ty) = self.cell(of) else {
+            return Err(self.err("an atomic on a value of this type"));
         };
         let exists = match (op, ty) {
             (AtomicOp::Add | AtomicOp::Exchange, _) => ty != AtomicTy::I64 || op == AtomicOp::Exchange,

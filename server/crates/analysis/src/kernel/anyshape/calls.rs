@@ -1,6 +1,6 @@
 //! Calls: functions of the program are walked for what they return; others give a value as much alike as what they are given.
 
-use term::device::{Vote, Word};
+use term::device::Word;
 use term::{BinOp, IntKind, Op, TermId, TypeKind};
 
 use super::form::Mask;
@@ -94,7 +94,7 @@ impl<'a> WarpWalk<'a> {
                 let alike = self.unknowns.is_alike(at);
                 self.something(t, alike, true)
             }
-            Called::Word(Word::Vote(Vote::Ballot | Vote::Any | Vote::All)) if way.must == Mask::MAX => {
+            Called::Word(Word::Vote(_) | Word::Reduce(_)) if way.must == Mask::MAX => {
                 self.something(t, true, true)
             }
             Called::Word(Word::Barrier(..) | Word::Fence(_)) => self.something(t, false, true),
@@ -102,8 +102,7 @@ impl<'a> WarpWalk<'a> {
                 self.something(t, false, true)
             }
             Called::Word(w) => {
-                let of_lanes =
-                    matches!(w, Word::Shuffle(_) | Word::Vote(_) | Word::OfLanes | Word::ActiveLanes);
+                let of_lanes = w.is_of_threads() || w == Word::ActiveLanes;
                 let all = shared(self) && !of_lanes;
                 self.something(t, all, true)
             }

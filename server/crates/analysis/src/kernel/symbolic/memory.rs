@@ -101,7 +101,9 @@ impl<'a> SymbolicKernel<'a> {
             Called::Min | Called::Max => !given,
             Called::Word(_) => uniformity::is_harmless(body, t) && !given,
             Called::Library(name) => {
-                let silent = matches!(name, "printf" | "assert" | "__assume");
+                let silent = matches!(name, "printf" | "assert" | "__assume")
+                    // into variables of the thread
+                    || gpu::math::writes_through(name);
                 (uniformity::is_harmless(body, t) || uniformity::is_vector(name) || silent) && !given
             }
             Called::Unknown => false,

@@ -18,6 +18,7 @@ mod memory;
 mod pairs;
 mod quotients;
 mod ranges;
+mod rows;
 mod walk;
 
 use std::collections::BTreeSet;
@@ -125,6 +126,8 @@ struct SymbolicKernel<'a> {
     exposed: &'a FxHashSet<SymbolId>,
     /// Of parameters, by name.
     values: Vec<(Arc<str>, i128)>,
+    /// Parameters that are given one pointer.
+    same: Vec<[Arc<str>; 2]>,
     /// Parameters taken to be 1 at least, and the atoms of parameters.
     positive: &'a BTreeSet<Arc<str>>,
     parameters: Vec<(Var, Arc<str>)>,
@@ -223,6 +226,7 @@ impl<'a> SymbolicKernel<'a> {
             levels,
             exposed: &seen.exposed,
             values: launch.values.clone(),
+            same: launch.same.clone(),
             positive,
             parameters: Vec::new(),
             divisors: BTreeSet::new(),

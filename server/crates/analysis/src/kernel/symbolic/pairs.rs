@@ -10,16 +10,13 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use term::{Op, TermId};
 
+use super::rows::{Rows, FIRST, SECOND};
 use super::{Share, Step, SymbolicAccess, SymbolicKernel, MAX_QUESTIONS};
 use crate::algebra::poly::{Constraint, Poly, Var};
 use crate::kernel::races::{RaceObstacle, Touch};
 use crate::kernel::{is_barrier, KernelObstacle};
 use crate::limits::kernel_symbolic_pairs::MAX_SPLITS;
 use crate::solve::impossible;
-
-/// Atoms of the two threads that are not one number are numbered from here.
-const SECOND: Var = 1 << 20;
-const FIRST: Var = 1 << 18;
 
 /// What two threads have in common.
 #[derive(Clone)]
@@ -29,12 +26,6 @@ struct Together {
     loops: Vec<u32>,
     /// A loop in whose later round the second thread is: the very next, if a barrier stands in every round.
     later: Option<(u32, bool)>,
-}
-
-/// A conjunction, as it is added to.
-#[derive(Clone, Default)]
-pub(super) struct Rows {
-    pub(super) list: Vec<Constraint>,
 }
 
 impl SymbolicKernel<'_> {
@@ -353,76 +344,7 @@ impl SymbolicKernel<'_> {
             rows.list.push(x);
             rows.list.push(y);
         }
-        self.split(rows, 0)
-    }
-
-    /// Adds that two offsets are equal: part by part, where both are rows of one length and a place in the row.
-    fn equate(&mut self, rows: &mut Rows, p: &Poly, q: &Poly, depth: u32) -> Option<()> {
-        let common = |v: &Var| *v < FIRST;
-        // what stands in both alike says nothing
-        let alike = |m: &[Var], c: i128, other: &Poly| {
-            m.iter().all(common) && other.terms().any(|(n, d)| n == m && d == c)
-        };
-        let rest = |p: &Poly, q: &Poly| {
-            Poly::from_terms(p.terms().filter(|(m, c)| !alike(m, *c, q)).map(|(m, c)| (m.to_vec(), c)))
-        };
-        let (p, q) = (&rest(p, q)?, &rest(q, p)?);
-        let mut lengths: Vec<Var> = p.vars().chain(q.vars()).filter(common).collect();
-        lengths.sort_unstable();
-        lengths.dedup();
-        // parameters before extents
-        lengths.reverse();
-        for w in lengths {
-            if depth > 3 {
-                break;
-            }
-            let parts = |p: &Poly| -> Option<(Poly, Poly)> {
-                let (mut row, mut rest) = (Vec::new(), Vec::new());
-                for (m, c) in p.terms() {
-                    match m.iter().position(|v| *v == w) {
-                        Some(k) => {
-                            let mut m = m.to_vec();
-                            m.remove(k);
-                            if m.contains(&w) {
-                                return None;
-                            }
-                            row.push((m, c));
-                        }
-                        None => rest.push((m.to_vec(), c)),
-                    }
-                }
-                Some((Poly::from_terms(row)?, Poly::from_terms(rest)?))
-            };
-            let (Some((r, c)), Some((s, d))) = (parts(p), parts(q)) else { continue };
-            if r == s {
-                continue;
-            }
-            // a place in this row, or from the end of the one before
-            let inside = |m: &mut Self, r: Poly, c: Poly| {
-                for (r, c) in [(Some(r.clone()), Some(c.clone())), (r.add_constant(-1), c.add(&Poly::var(w)))]
-                {
-                    let (r, c) = (r?, c?);
-                    let no = |m: &mut Self, p: Option<Poly>| {
-                        p.is_some_and(|p| {
-                            let mut rows = rows.clone();
-                            rows.list.push(Constraint::non_negative(p));
-                            m.impossible(&rows)
-                        })
-                    };
-                    let negative = c.scale(-1).and_then(|c| c.add_constant(-1));
-                    if no(m, negative) && no(m, c.sub(&Poly::var(w))) {
-                        return Some((r, c));
-                    }
-                }
-                None
-            };
-            if let Some(((r, c), (s, d))) = inside(self, r, c).zip(inside(self, s, d)) {
-                self.equate(rows, &r, &s, depth + 1)?;
-                return self.equate(rows, &c, &d, depth + 1);
-            }
-        }
-        rows.list.push(Constraint::zero(p.sub(q)?));
-        Some(())
+        self.split(rows, &[])
     }
 
     /// Unknowns that differ between the two threads and stand in products with what does not.
@@ -494,23 +416,28 @@ impl SymbolicKernel<'_> {
     }
 
     /// Whether the rows may have a solution, order by order of what stands in products.
-    fn split(&mut self, rows: Rows, depth: usize) -> bool {
+    fn split(&mut self, mut rows: Rows, done: &[Var]) -> bool {
+        if rows.merge().is_none() {
+            return true;
+        }
         if self.impossible(&rows) {
             return false;
         }
         let open = self.factors(&rows);
-        let Some(&x) = open.get(depth).filter(|_| depth < MAX_SPLITS) else { return true };
-        let (x, y) = (x + FIRST, x + SECOND);
+        // one unknown for both has no order
+        let both = |x: &Var| {
+            let stands = |v: Var| rows.list.iter().any(|c| c.poly.vars().any(|w| w == v));
+            !done.contains(x) && stands(x + FIRST) && stands(x + SECOND)
+        };
+        let next = open.into_iter().find(both).filter(|_| done.len() < MAX_SPLITS);
+        let Some(base) = next else { return true };
+        let done = [done, &[base]].concat();
+        let (x, y) = (base + FIRST, base + SECOND);
         let (p, q) = (Poly::var(x), Poly::var(y));
         for case in 0..3 {
             let mut next = rows.clone();
             let added = match case {
-                0 => p.sub(&q).map(Constraint::zero).and_then(|c| {
-                    let products = self.equal_products(&next, &None, &p, &q)?;
-                    next.list.push(c);
-                    next.list.extend(products);
-                    Some(())
-                }),
+                0 => p.sub(&q).map(|c| next.list.push(Constraint::zero(c))),
                 _ => {
                     let (low, high) = if case == 1 { (&p, &q) } else { (&q, &p) };
                     high.sub(low).and_then(|d| d.add_constant(-1)).and_then(|d| {
@@ -519,7 +446,7 @@ impl SymbolicKernel<'_> {
                     })
                 }
             };
-            if added.is_none() || self.split(next, depth + 1) {
+            if added.is_none() || self.split(next, &done) {
                 return true;
             }
         }

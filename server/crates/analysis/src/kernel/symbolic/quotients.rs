@@ -8,7 +8,7 @@ use crate::algebra::poly::{Constraint, Poly, Var};
 impl SymbolicKernel<'_> {
     /// Quotient and remainder of a value that is not negative.
     pub(super) fn quotient(&mut self, p: &Poly, k: i128) -> Option<(Poly, Poly)> {
-        if k <= 0 || !self.within(p, 0, i64::MAX as i128) {
+        if k <= 0 || !self.within(p, 0, i128::MAX) {
             return None;
         }
         if let Some(c) = p.as_constant() {
@@ -21,7 +21,9 @@ impl SymbolicKernel<'_> {
         }
         let share = p.vars().map(|v| self.atoms[v as usize].share).fold(Share::Grid, narrower);
         // what it rests on may hold only here: no fact of other places
-        let q = Poly::var(self.atom(share, None, None));
+        let (low, high) = self.interval(p);
+        let (low, high) = (low.map(|l| l.max(0) / k), high.map(|h| h.max(0) / k));
+        let q = Poly::var(self.atom(share, low, high));
         let rest = p.add_scaled(&q, -k)?;
         self.guards.push(Constraint::non_negative(q.clone()));
         self.guards.push(Constraint::non_negative(rest.clone()));
@@ -35,20 +37,27 @@ impl SymbolicKernel<'_> {
         let given = |v: &Var| self.parameters.iter().find(|(x, _)| x == v).map(|(_, n)| n.clone());
         let divisors: Vec<Arc<str>> = by.vars().filter_map(|v| given(&v)).collect();
         let fixed = by.vars().all(|v| self.atoms[v as usize].share == Share::Grid);
-        if !fixed || !self.within(p, 0, i64::MAX as i128) {
+        if !fixed || !self.within(p, 0, i128::MAX) {
             return None;
         }
-        if !self.within(by, 1, i64::MAX as i128) {
+        if !self.within(by, 1, i128::MAX) {
             self.divisors.extend(divisors);
             return None;
         }
-        let known =
-            self.quotients.iter().find(|(x, y, around, _)| x == p && y == by && *around == self.around);
-        let [q, r] = match known {
-            Some((.., both)) => *both,
+        if let Some(both) = self.whole_rows(p, by) {
+            return Some(both);
+        }
+        let [q, r] = match self.known_quotient(p, by) {
+            Some(both) => both,
             None => {
                 let share = p.vars().map(|v| self.atoms[v as usize].share).fold(Share::Grid, narrower);
-                let both = [self.atom(share, Some(0), None), self.atom(share, Some(0), None)];
+                // neither is larger than what is divided
+                let high = self.interval(p).1.map(|h| h.max(0));
+                let whole = match self.quotient_of_quotient(p, by).or_else(|| self.quotient_in_steps(p, by)) {
+                    Some(v) => v,
+                    None => self.atom(share, Some(0), high),
+                };
+                let both = [whole, self.atom(share, Some(0), high)];
                 self.quotients.push((p.clone(), by.clone(), self.around.clone(), both));
                 both
             }
@@ -61,6 +70,7 @@ impl SymbolicKernel<'_> {
         self.guards.push(Constraint::non_negative(rest.clone()));
         self.guards.push(Constraint::non_negative(by.sub(&rest)?.add_constant(-1)?));
         self.guards.push(Constraint::non_negative(p.sub(&whole)?));
+        self.guards.push(Constraint::non_negative(p.sub(&rest)?));
         // below `rows` rows
         let ends: Vec<Poly> = self.guards.iter().filter(|g| !g.equality).map(|g| g.poly.clone()).collect();
         for end in ends {
@@ -72,6 +82,48 @@ impl SymbolicKernel<'_> {
             }
         }
         Some((whole, rest))
+    }
+
+    fn known_quotient(&self, p: &Poly, by: &Poly) -> Option<[Var; 2]> {
+        let known = |(x, y, around, _): &&(Poly, Poly, Vec<u32>, [Var; 2])| {
+            x == p && y == by && *around == self.around
+        };
+        self.quotients.iter().find(known).map(|k| k.3)
+    }
+
+    /// Whole rows of the length that is divided by, and what is left of one.
+    fn whole_rows(&mut self, p: &Poly, by: &Poly) -> Option<(Poly, Poly)> {
+        let (rows, rest): (Vec<_>, Vec<_>) = p
+            .terms()
+            .map(|(m, c)| (m.to_vec(), c))
+            .partition(|(m, c)| Poly::from_terms([(m.clone(), *c)]).is_some_and(|t| over(&t, by).is_some()));
+        if rows.is_empty() {
+            return None;
+        }
+        let (whole, rest) = (over(&Poly::from_terms(rows)?, by)?, Poly::from_terms(rest)?);
+        let inside =
+            self.within(&rest, 0, i128::MAX) && self.within(&by.sub(&rest)?.add_constant(-1)?, 0, i128::MAX);
+        inside.then_some((whole, rest))
+    }
+
+    /// `(x / y) / by` is `x / (y * by)`, where that has been asked for.
+    fn quotient_of_quotient(&self, p: &Poly, by: &Poly) -> Option<Var> {
+        let v = p.as_var()?;
+        let first =
+            self.quotients.iter().find(|(.., around, both)| both[0] == v && *around == self.around)?;
+        self.known_quotient(&first.0, &first.1.mul(by)?).map(|both| both[0])
+    }
+
+    /// `x / (y * z)` is `(x / y) / z`, where `x / y` has been asked for.
+    fn quotient_in_steps(&mut self, p: &Poly, by: &Poly) -> Option<Var> {
+        let step = |(x, y, around, both): &(Poly, Poly, Vec<u32>, [Var; 2])| {
+            let others = (x == p && *around == self.around).then(|| over(by, y))??;
+            others.as_constant().is_none().then_some((y.clone(), both[0], others))
+        };
+        let (y, first, others) = self.quotients.iter().find_map(step)?;
+        let positive = self.within(&y, 1, i128::MAX);
+        let (whole, _) = positive.then(|| self.quotient_by(&Poly::var(first), &others))??;
+        whole.as_var()
     }
 }
 

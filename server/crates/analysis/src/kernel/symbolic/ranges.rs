@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::pairs::Rows;
+use super::rows::Rows;
 use super::SymbolicKernel;
 use crate::algebra::poly::{Constraint, Poly, Var};
 use crate::limits::kernel_symbolic_ranges::{MAX_ROWS, MAX_TERMS};
@@ -37,7 +37,8 @@ impl SymbolicKernel<'_> {
         rows.list.len() <= MAX_ROWS && self.impossible(&rows)
     }
 
-    fn interval(&self, p: &Poly) -> (Option<i128>, Option<i128>) {
+    /// Between which numbers a value lies by the ranges of its atoms alone, wherever it stands.
+    pub(super) fn interval(&self, p: &Poly) -> (Option<i128>, Option<i128>) {
         let (mut low, mut high) = (Some(0i128), Some(0i128));
         for (m, c) in p.terms() {
             let (mut l, mut h) = (Some(1i128), Some(1i128));

@@ -78,13 +78,16 @@ impl<'a> Runner<'a> {
             }
             Called::Word(word) => {
                 // shuffles and votes are no barriers for memory, but where lanes wait they may run in step
-                self.warp_soft |= matches!(word, Word::Shuffle(_) | Word::Vote(_) | Word::OfLanes);
+                self.warp_soft |=
+                    matches!(word, Word::Shuffle(_) | Word::Vote(_) | Word::OfLanes) || word.gathers();
                 if !uniformity::is_harmless(body, t) {
                     return Err(KernelObstacle::Value(t));
                 }
             }
             Called::Library(name) => {
-                let silent = matches!(name, "printf" | "assert" | "__assume");
+                let into_memory = values.iter().any(|v| matches!(v, Val::Into(..)));
+                let silent = matches!(name, "printf" | "assert" | "__assume")
+                    || gpu::math::writes_through(name) && !into_memory;
                 if !(uniformity::is_harmless(body, t) || uniformity::is_vector(name) || silent) {
                     return Err(KernelObstacle::Value(t));
                 }
