@@ -141,7 +141,7 @@ fn erfcinv(q: f64) -> f64 {
     if q == 0.0 {
         return f64::INFINITY;
     }
-    if !(q > 0.0) {
+    if q.is_nan() || q < 0.0 {
         return f64::NAN;
     }
     let t = (-2.0 * (q / 2.0).ln()).sqrt();

@@ -103,7 +103,7 @@ fn writes_through(body: &Body, known: &Known<'_>, call: TermId, k: usize) -> boo
 }
 
 /// The integer members of what a function returns that have one value whichever way it returns one.
-pub(crate) fn set_members<'k>(body: &Body, known: &Known<'k>) -> BTreeMap<Arc<str>, Given> {
+pub(crate) fn set_members<'k>(body: &Body, known: &Known<'k>) -> Members {
     let none = BTreeMap::new();
     let is_jump = |t: TermId| matches!(body.op(t), Op::Goto(_) | Op::Label(_) | Op::Reject(_));
     let &[_, list] = body.args(body.root) else { return none };
@@ -161,6 +161,9 @@ fn place_in(parents: &[Option<TermId>], list: TermId, body: &Body, t: TermId) ->
     None
 }
 
+/// Members with what they have.
+type Members = BTreeMap<Arc<str>, Given>;
+
 /// The one statement that gives the variable a structure, if there is one, and what members have from it; `None` where it is given more
 /// than one.
 fn made_with(
@@ -168,7 +171,7 @@ fn made_with(
     known: &Known<'_>,
     list: TermId,
     s: SymbolId,
-) -> Option<(Option<TermId>, BTreeMap<Arc<str>, Given>)> {
+) -> Option<(Option<TermId>, Members)> {
     let is_pointer = matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. });
     let mut values = body.walk(list).filter_map(|t| match (body.op(t), body.args(t)) {
         (Op::Declare(d), &[v]) if *d == s => Some((t, v)),
@@ -207,7 +210,7 @@ fn made_with(
 }
 
 /// What members have from a list of values.
-fn initial(body: &Body, s: SymbolId, list: TermId) -> BTreeMap<Arc<str>, Given> {
+fn initial(body: &Body, s: SymbolId, list: TermId) -> Members {
     let given = |&v: &TermId, ty| given(body, v).filter(|g| fits(body, *g, ty));
     let listed = first_scalars(body, body.symbols[s].ty).zip(body.args(list));
     listed.filter_map(|(f, v)| Some((f.name.clone(), given(v, f.ty)?))).collect()

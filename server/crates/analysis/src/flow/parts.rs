@@ -124,10 +124,10 @@ pub(crate) fn holds_blurred_pointer(body: &Body, ty: TypeId) -> bool {
     while let Some((ty, depth)) = stack.pop() {
         match body.types.kind(ty) {
             TypeKind::Array { of, .. } => stack.push((*of, depth)),
-            TypeKind::Record(r) if body.types.record(*r).is_union || depth >= 20 => {
-                if holds_pointer(body, ty) {
-                    return true;
-                }
+            TypeKind::Record(r)
+                if (body.types.record(*r).is_union || depth >= 20) && holds_pointer(body, ty) =>
+            {
+                return true;
             }
             TypeKind::Record(r) => {
                 let fields = body.types.record(*r).fields.as_deref().unwrap_or_default();
