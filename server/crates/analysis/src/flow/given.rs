@@ -166,12 +166,7 @@ type Members = BTreeMap<Arc<str>, Given>;
 
 /// The one statement that gives the variable a structure, if there is one, and what members have from it; `None` where it is given more
 /// than one.
-fn made_with(
-    body: &Body,
-    known: &Known<'_>,
-    list: TermId,
-    s: SymbolId,
-) -> Option<(Option<TermId>, Members)> {
+fn made_with(body: &Body, known: &Known<'_>, list: TermId, s: SymbolId) -> Option<(Option<TermId>, Members)> {
     let is_pointer = matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. });
     let mut values = body.walk(list).filter_map(|t| match (body.op(t), body.args(t)) {
         (Op::Declare(d), &[v]) if *d == s => Some((t, v)),

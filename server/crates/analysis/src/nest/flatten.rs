@@ -8,7 +8,7 @@ use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
 use crate::limits::nest_flatten::MAX_ROWS_BACK;
 use crate::nest::builder::Builder;
 use crate::nest::longer::Longer;
-use crate::nest::strides::{divide, Ends, Strides};
+use crate::nest::strides::{divide, divided, Ends, Strides};
 use crate::nest::{AffineAccess, Length, Model, Need, Subscript};
 use crate::{Columns, Obstacle, ObstacleKind};
 
@@ -601,27 +601,6 @@ enum Column {
     Plain(Poly),
     /// It is no linear sum, but its ends are known, and the rows and the column in it are.
     Divided(Ends, Vec<Poly>),
-}
-
-/// How often each of the strides is in a sum, and what is left over.
-fn divided<'s>(p: &Poly, strides: impl Iterator<Item = (&'s [Var], i128)>) -> Option<(Vec<Poly>, Poly)> {
-    let mut rest: Vec<(Vec<Var>, i128)> = p.terms().map(|(m, c)| (m.to_vec(), c)).collect();
-    let mut parts = Vec::new();
-    for (s, by) in strides {
-        let (mut mine, mut other) = (Vec::new(), Vec::new());
-        for (m, c) in rest {
-            match divide(&m, s) {
-                Some(q) => {
-                    mine.push((q, c.div_euclid(by)));
-                    other.push((m, c.rem_euclid(by)));
-                }
-                None => other.push((m, c)),
-            }
-        }
-        parts.push(Poly::from_terms(mine)?);
-        rest = other;
-    }
-    Some((parts, Poly::from_terms(rest)?))
 }
 
 impl Model<'_> {

@@ -205,3 +205,27 @@ pub(super) fn divide(m: &[Var], by: &[Var]) -> Option<Vec<Var>> {
     }
     Some(rest)
 }
+
+/// How often each of the strides is in a sum, and what is left over.
+pub(super) fn divided<'s>(
+    p: &Poly,
+    strides: impl Iterator<Item = (&'s [Var], i128)>,
+) -> Option<(Vec<Poly>, Poly)> {
+    let mut rest: Vec<(Vec<Var>, i128)> = p.terms().map(|(m, c)| (m.to_vec(), c)).collect();
+    let mut parts = Vec::new();
+    for (s, by) in strides {
+        let (mut mine, mut other) = (Vec::new(), Vec::new());
+        for (m, c) in rest {
+            match divide(&m, s) {
+                Some(q) => {
+                    mine.push((q, c.div_euclid(by)));
+                    other.push((m, c.rem_euclid(by)));
+                }
+                None => other.push((m, c)),
+            }
+        }
+        parts.push(Poly::from_terms(mine)?);
+        rest = other;
+    }
+    Some((parts, Poly::from_terms(rest)?))
+}
