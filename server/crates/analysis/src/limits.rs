@@ -5,9 +5,10 @@
 pub(crate) mod algebra_bounds {
     /// Constraints looked at that are one step of the budget.
     pub(crate) const LOOKED: u64 = 16;
-    /// Values tried for one question (of those that are proved, 99 in 100 need seven), for what suffices for it, for the question
+    /// Values tried for one question (of those that are proved, 99 in 100 need seven), in any order, for what suffices for it, for the question
     /// whether a piece is void, and for the sign of a factor.
     pub(crate) const FUEL: u32 = 60;
+    pub(crate) const FUEL_IN_ANY_ORDER: u32 = 30;
     pub(crate) const FUEL_OF_ENDS: u32 = 300;
     pub(crate) const FUEL_OF_VOID: u32 = 40;
     pub(crate) const FUEL_OF_SIGN: u32 = 20;

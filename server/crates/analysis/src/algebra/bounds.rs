@@ -15,14 +15,15 @@ use rustc_hash::FxHashMap;
 
 use crate::algebra::poly::{Constraint, Domain, Poly, Var};
 use crate::limits::algebra_bounds::{
-    CORNERS, DEPTH, FUEL, FUEL_OF_ENDS, FUEL_OF_SIGN, FUEL_OF_VOID, LOOKED, MAX_SCALE, SIGNS,
+    CORNERS, DEPTH, FUEL, FUEL_IN_ANY_ORDER, FUEL_OF_ENDS, FUEL_OF_SIGN, FUEL_OF_VOID, LOOKED, MAX_SCALE,
+    SIGNS,
 };
 
 /// Whether `e >= 0` everywhere in the domain, as far as substituting bounds can tell. Without steps left: not.
 pub(crate) fn non_negative(e: &Poly, domain: &Domain, context: &[Constraint], budget: &Budget) -> bool {
     domain.pieces.iter().all(|piece| {
         let all = All::new(piece, context);
-        all.asked(budget, |fuel| all.prove(e, DEPTH, fuel), FUEL) || all.is_void(piece, budget)
+        all.shows(e, budget) || all.is_void(piece, budget)
     })
 }
 
@@ -70,8 +71,7 @@ impl Known {
                 return *known;
             }
             let all = All::new(piece, &self.context);
-            let proved = all.asked(budget, |fuel| all.prove(e, DEPTH, fuel), FUEL)
-                || self.is_void(&all, piece, budget);
+            let proved = all.shows(e, budget) || self.is_void(&all, piece, budget);
             self.proved.borrow_mut().insert(key, proved);
             proved
         })
@@ -190,6 +190,38 @@ impl<'c> All<'c> {
             let fails = c.poly.scale(-1).and_then(|p| p.add_constant(-1));
             fails.is_some_and(|f| self.asked(budget, |fuel| self.prove(&f, DEPTH - 1, fuel), FUEL_OF_VOID))
         })
+    }
+
+    /// Whether `e >= 0` follows: one monomial at a time, else in a few steps in any order, as where a product is taken away by a multiple
+    /// of what only another monomial brings in.
+    fn shows(&self, e: &Poly, budget: &Budget) -> bool {
+        self.asked(budget, |fuel| self.prove(e, DEPTH, fuel), FUEL)
+            || self.asked(budget, |fuel| self.prove_in_any_order(e, DEPTH, fuel), FUEL_IN_ANY_ORDER)
+    }
+
+    fn prove_in_any_order(&self, e: &Poly, depth: u32, fuel: &mut Fuel) -> bool {
+        if let Some(c) = e.as_constant() {
+            return c >= 0;
+        }
+        if depth == 0 || fuel.values == 0 || fuel.is_hopeless(e, depth) {
+            return false;
+        }
+        fuel.values -= 1;
+        let named = names(e);
+        // what names the same may leave a number at once; the others lead away from it first
+        let near = || self.constraints.iter().filter(|c| c.alone & named != 0);
+        for c in near().filter(|c| c.names == named).chain(near().filter(|c| c.names != named)) {
+            if let Some(less) = self.steps(e, c, &|_| true, fuel) {
+                if self.prove_in_any_order(&less, depth - 1, fuel) {
+                    return true;
+                }
+                if fuel.values == 0 {
+                    return false;
+                }
+            }
+        }
+        fuel.failed.insert(e.clone(), depth);
+        false
     }
 
     fn prove(&self, e: &Poly, depth: u32, fuel: &mut Fuel) -> bool {
@@ -461,6 +493,14 @@ mod tests {
         // (k*n + j - 1)*n + i - 1, and not with one less
         assert!(holds(&p(&[(&[0, 1, 1], 1), (&[2, 1], 1), (&[1], -1), (&[3], 1), (&[], -1)])));
         assert!(!holds(&p(&[(&[2, 1], 1), (&[1], -1), (&[3], 1), (&[], -2)])));
+        // j*m - m + i with `l <= j` and `1 <= l`
+        let rows = |l: i128| {
+            let above = |v, w: &[Var], c| Constraint::non_negative(p(&[(&[v], 1), (w, c)]));
+            let piece = vec![above(2, &[4], -1), above(4, &[], -l), above(3, &[], 0), above(5, &[], 0)];
+            let d = Domain { pieces: vec![piece], exact: true };
+            non_negative(&p(&[(&[2, 5], 1), (&[5], -1), (&[3], 1)]), &d, &[], &Budget::new(1000))
+        };
+        assert!(rows(1) && !rows(0));
         // below n*n*n: n^3 - 1 - ((k + 1)*n + j)*n - i
         let last =
             p(&[(&[1, 1, 1], 1), (&[0, 1, 1], -1), (&[1, 1], -1), (&[2, 1], -1), (&[3], -1), (&[], -1)]);
