@@ -29,7 +29,6 @@ const NOT_YET: &[(&str, &str, &str)] = &[
     ("matvec.c", "matvec_cell", "extent of a flattened subscript"),
     ("sieve.c", "sieve", "condition on a product"),
     ("strides.c", "reverse", "two indices"),
-    ("structs.c", "tags", "extent of an array inside a struct"),
 ];
 
 fn fixtures() -> Vec<PathBuf> {
