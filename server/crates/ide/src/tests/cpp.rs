@@ -189,7 +189,7 @@ void copies(double *a, int n)
         17: sequential
         25: reduction
         28: not read: the function's header could not be read
-        39: unknown
+        39: independent
         46: unknown
     "#]]
     .assert_eq(&said);
