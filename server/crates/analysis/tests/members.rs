@@ -2,7 +2,7 @@
 
 mod common;
 
-use analysis::{Condition, MetBy, Verdict};
+use analysis::{LoopFacts, MetBy, Verdict};
 use common::{last_loop_of_f, last_of_depth_zero};
 
 /// Whether the loop is independent without any condition left to be tested.
@@ -75,8 +75,12 @@ fn asks_nothing(function: &str) -> bool {
         true => last_of_depth_zero(&text),
         false => last_loop_of_f(&text),
     };
-    let is_tested = |c: &Condition| c.met_by != MetBy::Proof;
-    matches!(facts.verdict, Verdict::Independent) && !facts.conditions.iter().any(is_tested)
+    facts.verdict == Verdict::Independent && is_proved(&facts)
+}
+
+/// Whether a verdict rests on nothing that is left to be tested.
+fn is_proved(facts: &LoopFacts) -> bool {
+    facts.conditions.iter().all(|c| c.met_by == MetBy::Proof)
 }
 
 #[test]
@@ -192,9 +196,7 @@ fn asks_nothing_behind(before: &str) -> bool {
          {before} }}"
     );
     let facts = last_loop_of_f(&text);
-    let is_tested = |c: &Condition| c.met_by != MetBy::Proof;
-    matches!(facts.verdict, Verdict::Independent | Verdict::Reduction)
-        && !facts.conditions.iter().any(is_tested)
+    matches!(facts.verdict, Verdict::Independent | Verdict::Reduction) && is_proved(&facts)
 }
 
 #[test]

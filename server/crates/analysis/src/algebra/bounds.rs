@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use base::Budget;
 use rustc_hash::FxHashMap;
 
-use crate::algebra::poly::{Constraint, Domain, Poly, Var};
+use crate::algebra::poly::{divide, Constraint, Domain, Poly, Var};
 use crate::limits::algebra_bounds::{
     CORNERS, DEPTH, FUEL, FUEL_IN_ANY_ORDER, FUEL_OF_ENDS, FUEL_OF_SIGN, FUEL_OF_VOID, LOOKED, MAX_SCALE,
     SIGNS,
@@ -141,21 +141,20 @@ impl<'c> Held<'c> {
     }
 }
 
+/// How smaller values are looked for.
+#[derive(Clone, Copy)]
+enum Way {
+    /// Without the monomial that the fewest constraints can take away.
+    OneMonomial,
+    /// By any constraint that has a variable of it.
+    AnyOrder,
+}
+
 /// All that holds in one piece of a domain.
 struct All<'c> {
     constraints: Vec<Held<'c>>,
     /// Whether a variable is not negative, by how far was looked.
     signs: RefCell<FxHashMap<(Var, u32), bool>>,
-}
-
-/// What is left of a product without these factors.
-fn without(m: &[Var], factors: &[Var]) -> Option<Vec<Var>> {
-    let mut rest = m.to_vec();
-    for f in factors {
-        let at = rest.iter().position(|v| v == f)?;
-        rest.remove(at);
-    }
-    Some(rest)
 }
 
 fn bit(v: Var) -> u64 {
@@ -196,35 +195,15 @@ impl<'c> All<'c> {
     /// of what only another monomial brings in.
     fn shows(&self, e: &Poly, budget: &Budget) -> bool {
         self.asked(budget, |fuel| self.prove(e, DEPTH, fuel), FUEL)
-            || self.asked(budget, |fuel| self.prove_in_any_order(e, DEPTH, fuel), FUEL_IN_ANY_ORDER)
-    }
-
-    fn prove_in_any_order(&self, e: &Poly, depth: u32, fuel: &mut Fuel) -> bool {
-        if let Some(c) = e.as_constant() {
-            return c >= 0;
-        }
-        if depth == 0 || fuel.values == 0 || fuel.is_hopeless(e, depth) {
-            return false;
-        }
-        fuel.values -= 1;
-        let named = names(e);
-        // what names the same may leave a number at once; the others lead away from it first
-        let near = || self.constraints.iter().filter(|c| c.alone & named != 0);
-        for c in near().filter(|c| c.names == named).chain(near().filter(|c| c.names != named)) {
-            if let Some(less) = self.steps(e, c, &|_| true, fuel) {
-                if self.prove_in_any_order(&less, depth - 1, fuel) {
-                    return true;
-                }
-                if fuel.values == 0 {
-                    return false;
-                }
-            }
-        }
-        fuel.failed.insert(e.clone(), depth);
-        false
+            || self.asked(budget, |fuel| self.leads_to_one(e, DEPTH, Way::AnyOrder, fuel), FUEL_IN_ANY_ORDER)
     }
 
     fn prove(&self, e: &Poly, depth: u32, fuel: &mut Fuel) -> bool {
+        self.leads_to_one(e, depth, Way::OneMonomial, fuel)
+    }
+
+    /// Whether smaller and smaller values lead to a number that is not negative.
+    fn leads_to_one(&self, e: &Poly, depth: u32, way: Way, fuel: &mut Fuel) -> bool {
         if let Some(c) = e.as_constant() {
             return c >= 0;
         }
@@ -232,12 +211,25 @@ impl<'c> All<'c> {
             return false;
         }
         fuel.values -= 1;
-        let positive = |m: &[Var], fuel: &mut Fuel| m.iter().all(|&v| self.is_positive(v, fuel));
-        if e.terms().all(|(_, c)| c > 0) && e.terms().all(|(m, _)| positive(m, fuel)) {
-            return true;
-        }
-        for less in self.without_a_monomial(e, fuel) {
-            if self.prove(&less, depth - 1, fuel) {
+        let mut next: Box<dyn FnMut(&mut Fuel) -> Option<Poly> + '_> = match way {
+            Way::OneMonomial => {
+                if self.is_sum_of_positive(e, fuel) {
+                    return true;
+                }
+                let mut all = self.without_a_monomial(e, fuel).into_iter();
+                Box::new(move |_| all.next())
+            }
+            Way::AnyOrder => {
+                let named = names(e);
+                // what names the same may leave a number at once; the others lead away from it first
+                let near = || self.constraints.iter().filter(move |c| c.alone & named != 0);
+                let same = near().filter(move |c| c.names == named);
+                let mut all = same.chain(near().filter(move |c| c.names != named));
+                Box::new(move |fuel| all.find_map(|c| self.steps(e, c, &|_| true, fuel)))
+            }
+        };
+        while let Some(less) = next(fuel) {
+            if self.leads_to_one(&less, depth - 1, way, fuel) {
                 return true;
             }
             if fuel.values == 0 {
@@ -246,6 +238,10 @@ impl<'c> All<'c> {
         }
         fuel.failed.insert(e.clone(), depth);
         false
+    }
+
+    fn is_sum_of_positive(&self, e: &Poly, fuel: &mut Fuel) -> bool {
+        e.terms().all(|(_, c)| c > 0) && e.terms().all(|(m, _)| m.iter().all(|&v| self.is_positive(v, fuel)))
     }
 
     /// Smaller values without that monomial of a value which the fewest constraints can take away: the simplest first.
@@ -289,7 +285,7 @@ impl<'c> All<'c> {
         if scale > MAX_SCALE {
             return None;
         }
-        let rest = without(m, of)?;
+        let rest = divide(m, of)?;
         let times = Poly::from_terms([(rest.clone(), coefficient * scale / in_c)])?;
         let less = e.scale(scale)?.sub(&c.poly.mul(&times)?)?;
         // its constant takes one away only together with another

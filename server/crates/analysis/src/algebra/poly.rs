@@ -235,6 +235,16 @@ impl Poly {
     }
 }
 
+/// A product divided by another; `None` where it lacks a factor.
+pub(crate) fn divide(m: &[Var], factors: &[Var]) -> Option<Vec<Var>> {
+    let mut rest = m.to_vec();
+    for f in factors {
+        let at = rest.iter().position(|v| v == f)?;
+        rest.remove(at);
+    }
+    Some(rest)
+}
+
 /// `poly >= 0` or `poly == 0`, over linear values.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Constraint {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use term::SymbolId;
 
-use crate::algebra::poly::{Constraint, Domain, Poly, Var, VarKind};
+use crate::algebra::poly::{divide, Constraint, Domain, Poly, Var, VarKind};
 use crate::limits::nest_flatten::MAX_ROWS_BACK;
 use crate::nest::builder::Builder;
 use crate::nest::longer::Longer;
-use crate::nest::strides::{divide, divided, Ends, Strides};
+use crate::nest::strides::{divided, Ends, Strides};
 use crate::nest::{AffineAccess, Length, Model, Need, Subscript};
 use crate::{Columns, Obstacle, ObstacleKind};
 

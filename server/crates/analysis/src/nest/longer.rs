@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 use term::{BinOp, Op, TermId};
 
-use crate::algebra::poly::{Poly, Var, VarKind};
+use crate::algebra::poly::{divide, Poly, Var, VarKind};
 use crate::nest::builder::Builder;
 use crate::Param;
 
@@ -73,7 +73,7 @@ impl Builder<'_> {
         }
         let mut by = Vec::new();
         for (m, k) in p.terms() {
-            let Some(other) = crate::nest::strides::divide(m, rest) else { continue };
+            let Some(other) = divide(m, rest) else { continue };
             match other[..] {
                 [] => by.push((Vec::new(), k)),
                 [u] if u != v && self.is_param(u) => by.push((vec![u], k)),

@@ -1,6 +1,6 @@
 //! Which products of parameters are the rows of a flattened array, and where a column lies whose sum is not linear.
 
-use crate::algebra::poly::{Poly, Var};
+use crate::algebra::poly::{divide, Poly, Var};
 use crate::nest::builder::Builder;
 
 /// How a flattened array gets its dimensions back.
@@ -195,15 +195,6 @@ fn common_factor(values: &[Option<Poly>]) -> Option<Var> {
         return of.next().filter(|_| of.next().is_none());
     }
     first.iter().copied().find(|v| rest.iter().all(|p| p.contains(v)))
-}
-
-pub(super) fn divide(m: &[Var], by: &[Var]) -> Option<Vec<Var>> {
-    let mut rest = m.to_vec();
-    for v in by {
-        let at = rest.iter().position(|x| x == v)?;
-        rest.remove(at);
-    }
-    Some(rest)
 }
 
 /// How often each of the strides is in a sum, and what is left over.

@@ -3,11 +3,10 @@
 
 use term::{TermId, TypeId};
 
-use crate::algebra::poly::{Domain, Poly, Var, VarKind};
+use crate::algebra::poly::{divide, Domain, Poly, Var, VarKind};
 use crate::flow::parts::Inside;
 use crate::nest::builder::{Builder, Loc};
 use crate::nest::pieces::Pieces;
-use crate::nest::strides::divide;
 use crate::nest::ModelLoop;
 use crate::{Control, Param, Step};
 

@@ -5,7 +5,7 @@
 //! ([`Rows::merge`]).
 
 use super::SymbolicKernel;
-use crate::algebra::poly::{Constraint, Poly, Var};
+use crate::algebra::poly::{divide, Constraint, Poly, Var};
 use crate::limits::kernel_symbolic_rows::{MAX_DIGITS, MAX_LENGTHS};
 
 /// Atoms of the two threads that are not one number are numbered from here.
@@ -99,7 +99,7 @@ fn beside(p: &Poly, q: &Poly) -> Option<Poly> {
 fn parts(p: &Poly, length: &[Var]) -> Option<(Poly, Poly)> {
     let (mut row, mut rest) = (Vec::new(), Vec::new());
     for (m, c) in p.terms() {
-        match without(m, length) {
+        match divide(m, length) {
             Some(m) => row.push((m, c)),
             None => rest.push((m.to_vec(), c)),
         }
@@ -107,29 +107,11 @@ fn parts(p: &Poly, length: &[Var]) -> Option<(Poly, Poly)> {
     Some((Poly::from_terms(row)?, Poly::from_terms(rest)?))
 }
 
-/// A product without some of its factors.
-fn without(m: &[Var], factors: &[Var]) -> Option<Vec<Var>> {
-    let mut m = m.to_vec();
-    for f in factors {
-        let k = m.iter().position(|v| v == f)?;
-        m.remove(k);
-    }
-    Some(m)
-}
-
-/// What two numbers are both multiples of.
-fn common_divisor(a: i128, b: i128) -> i128 {
-    match b {
-        0 => a.abs(),
-        _ => common_divisor(b, a % b),
-    }
-}
-
 impl SymbolicKernel<'_> {
     /// Adds that two offsets are equal: part by part, where both are rows of one length and a place in the row.
     pub(super) fn equate(&mut self, rows: &mut Rows, p: &Poly, q: &Poly, depth: u32) -> Option<()> {
         let (p, q) = (beside(p, q)?, beside(q, p)?);
-        let divisor = p.terms().chain(q.terms()).fold(0, |d, (_, c)| common_divisor(d, c));
+        let divisor = p.terms().chain(q.terms()).fold(0, |d, (_, c)| base::gcd(d, c));
         let over = |p: &Poly| Poly::from_terms(p.terms().map(|(m, c)| (m.to_vec(), c / divisor)));
         let (p, q) = if divisor > 1 { (over(&p)?, over(&q)?) } else { (p, q) };
         if depth < MAX_DIGITS {
