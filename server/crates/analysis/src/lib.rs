@@ -45,8 +45,8 @@ pub use kernel::{
     right_for_other_lanes, AccessFact, AnyDecision, AnyShape, Assumed, BarrierCount, BarrierFact,
     BarrierVerdict, BranchFact, DividedBranch, IndexOverflow, KernelFacts, KernelLaunch, KernelObstacle,
     LocalArray, LostUpdate, MissingFence, OutOfRange, Pattern, RaceObstacle, RaceSide, RaceVerdict,
-    RaceWitness, Reach, Reload, Requests, Shapes, Split, Touch, Traffic, Undecided, Uniformity, Unwritten,
-    WidthFault,
+    RaceWitness, Reach, Reload, Requests, SamePointers, Shapes, Split, Touch, Traffic, Undecided, Uniformity,
+    Unwritten, WidthFault,
 };
 pub use limits::offload_own_cells::MAX_THREADS_OWN;
 pub use offload::lane_mapping::mappings;

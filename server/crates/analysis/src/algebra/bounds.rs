@@ -141,6 +141,9 @@ impl<'c> Held<'c> {
     }
 }
 
+/// The next smaller value, while there is one.
+type Next<'a> = Box<dyn FnMut(&mut Fuel) -> Option<Poly> + 'a>;
+
 /// How smaller values are looked for.
 #[derive(Clone, Copy)]
 enum Way {
@@ -211,7 +214,7 @@ impl<'c> All<'c> {
             return false;
         }
         fuel.values -= 1;
-        let mut next: Box<dyn FnMut(&mut Fuel) -> Option<Poly> + '_> = match way {
+        let mut next: Next<'_> = match way {
             Way::OneMonomial => {
                 if self.is_sum_of_positive(e, fuel) {
                     return true;

@@ -69,19 +69,25 @@ pub struct KernelLaunch {
     pub limits: gpu::Limits,
     /// Values that were taken for it where the program leaves others open: what is said of it holds for these.
     pub taken: Vec<(Arc<str>, i64)>,
-    /// Parameters that are given the same pointer as another one before them: the later one first.
-    pub same: Vec<[Arc<str>; 2]>,
+    pub same: SamePointers,
 }
 
-impl KernelLaunch {
+/// Parameters that are given the same pointer as another one before them: the later one first.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct SamePointers(pub Vec<[Arc<str>; 2]>);
+
+impl SamePointers {
     /// The parameter whose pointer another one is: mostly itself.
-    pub(crate) fn pointer<'n>(&'n self, name: &'n Arc<str>) -> &'n Arc<str> {
-        self.same.iter().find(|[later, _]| later == name).map_or(name, |[_, first]| first)
+    pub(crate) fn first<'n>(&'n self, name: &'n Arc<str>) -> &'n Arc<str> {
+        self.0.iter().find(|[later, _]| later == name).map_or(name, |[_, first]| first)
     }
     /// Whether a pointer is given to several parameters: then none is `restrict`, whatever is written.
     pub(crate) fn is_shared(&self, name: &Arc<str>) -> bool {
-        self.same.iter().flatten().any(|n| n == name)
+        self.0.iter().flatten().any(|n| n == name)
     }
+}
+
+impl KernelLaunch {
     /// Without extents of which one is 0, and without blocks larger than any device has: such a launch starts no thread (CUDA
     /// refuses it; CUDA C++ Programming Guide, Technical Specifications per Compute Capability), so nothing is known by it.
     pub(crate) fn with_threads(&self) -> KernelLaunch {

@@ -589,7 +589,7 @@ fn known_launch(doc: &Doc, s: &Shape) -> analysis::KernelLaunch {
         shared_bytes: Some(s.shared_bytes),
         limits: limits(doc),
         taken: s.taken.iter().map(|t| (t.name.clone(), t.value)).collect(),
-        same: Vec::new(),
+        same: Default::default(),
     }
 }
 

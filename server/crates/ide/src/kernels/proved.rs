@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use analysis::{BarrierVerdict, KernelFacts, KernelLaunch, RaceObstacle, RaceVerdict};
+use analysis::{BarrierVerdict, KernelFacts, KernelLaunch, RaceObstacle, RaceVerdict, SamePointers};
 use rustc_hash::FxHashSet;
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
@@ -171,7 +171,7 @@ fn with_what_is_given(
             same.push([later.clone(), first]);
         }
     }
-    let told = with(&KernelLaunch { same, ..launch.clone() })?;
+    let told = with(&KernelLaunch { same: SamePointers(same), ..launch.clone() })?;
     match &told.races {
         RaceVerdict::Free { apart, .. } if !apart.iter().any(|both| into_one(&at, both)) => Some(told),
         RaceVerdict::Race(_) => Some(told),

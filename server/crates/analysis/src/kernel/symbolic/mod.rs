@@ -31,7 +31,7 @@ use term::{Body, SymbolId, TermId};
 use super::collect::Seen;
 use super::races::{RaceObstacle, Touch};
 use super::uniformity::{self, Levels};
-use super::{KernelLaunch, KernelObstacle};
+use super::{KernelLaunch, KernelObstacle, SamePointers};
 use crate::algebra::poly::{Constraint, Poly, Var};
 use crate::limits::kernel_symbolic::MAX_QUESTIONS;
 use crate::Across;
@@ -127,7 +127,7 @@ struct SymbolicKernel<'a> {
     /// Of parameters, by name.
     values: Vec<(Arc<str>, i128)>,
     /// Parameters that are given one pointer.
-    same: Vec<[Arc<str>; 2]>,
+    same: SamePointers,
     /// Parameters taken to be 1 at least, and the atoms of parameters.
     positive: &'a BTreeSet<Arc<str>>,
     parameters: Vec<(Var, Arc<str>)>,

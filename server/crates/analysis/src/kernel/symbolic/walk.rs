@@ -33,10 +33,9 @@ impl<'a> SymbolicKernel<'a> {
                     })
                 }
                 TypeKind::Pointer { .. } => {
-                    let same = self.same.iter().find(|[later, _]| *later == symbol.name);
-                    let shared = self.same.iter().flatten().any(|n| *n == symbol.name);
+                    let shared = self.same.is_shared(&symbol.name);
                     let restrict = body.types.quals(symbol.ty).is_restrict && !shared;
-                    let name = same.map_or(&symbol.name, |[_, first]| first).clone();
+                    let name = self.same.first(&symbol.name).clone();
                     let o = self.object(SymbolicObject { name, shared: false, parameter: true, restrict });
                     Val::Ptr(o, Some(Poly::constant(0)))
                 }

@@ -152,7 +152,7 @@ impl<'a> Runner<'a> {
         if let Some(to) = types.element(symbol.ty) {
             let element = types.size_align(to).map_or(1, |x| x.0);
             let object = KernelObject {
-                name: self.launch.pointer(&symbol.name).clone(),
+                name: self.launch.same.first(&symbol.name).clone(),
                 kind: ObjectKind::Parameter,
                 bytes: self
                     .launch
@@ -161,7 +161,7 @@ impl<'a> Runner<'a> {
                     .find(|(n, _)| *n == symbol.name)
                     .and_then(|x| x.1.checked_mul(element)),
                 element,
-                restrict: types.quals(symbol.ty).is_restrict && !self.launch.is_shared(&symbol.name),
+                restrict: types.quals(symbol.ty).is_restrict && !self.launch.same.is_shared(&symbol.name),
                 dynamic: false,
             };
             return Val::Into(self.object(object), Some(0));
