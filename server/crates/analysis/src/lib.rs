@@ -167,13 +167,14 @@ pub fn region_found_parts(
 
 /// The function with calls in consecutive statements of a block replaced by what they do, save those in `kernels`, so that the
 /// nests in them can be kernels of one region; `None` where there are none to replace.
-pub fn region_without_calls(
-    body: &Body,
-    program: &Program,
-    statements: &[TermId],
-    kernels: &[TermId],
-) -> Option<Written> {
-    offload::region::written::without_calls(body, program, statements, kernels)
+pub fn region_without_calls(written: &Written, program: &Program, kernels: &[TermId]) -> Option<Written> {
+    offload::region::written::without_calls(written, program, kernels)
+}
+
+/// The function with `switch`, `goto` and ways out of consecutive statements of a block written as conditions and `break`, save in
+/// `kernels`; `None` where there is none of these, or one that is not followed.
+pub fn region_without_jumps(body: &Body, statements: &[TermId], kernels: &[TermId]) -> Option<Written> {
+    offload::region::ways::without_jumps(body, statements, kernels)
 }
 
 /// The same function with numbers in structures that the statements leave alone (`m->n`, `m.n`) as variables, named by their text, and

@@ -45,14 +45,14 @@ pub(crate) fn with_region<R>(
         let made = at.alone_or_not(view, &Written::of(body, statements), own, false, &mut then);
         return made.map_err(|why| why.map_or(NotShared::NoNests, NotShared::No));
     }
-    let made = match analysis::region_without_calls(body, program, statements, &kernels) {
-        // which loops of the functions called are parallel here is known when the whole is analyzed
-        Some(without) => at.with_view(view, &without, |view| {
+    if let Some(without) = analysis::region_without_jumps(body, statements, &kernels) {
+        let made = at.with_view(view, &without, |view| {
             let own = at.nests(view, &without.statements);
-            at.numbers_or_not(view, &without, own, true, &mut then)
-        }),
-        None => at.numbers_or_not(view, &Written::of(body, statements), own, false, &mut then),
-    };
+            at.calls_or_not(view, &without, own, true, &mut then)
+        });
+        return made.map_err(|why| why.map_or(NotShared::NoNests, NotShared::No));
+    }
+    let made = at.calls_or_not(view, &Written::of(body, statements), own, false, &mut then);
     made.map_err(|why| why.map_or(NotShared::NoNests, NotShared::No))
 }
 
@@ -116,6 +116,26 @@ impl Asked<'_> {
     /// Whether nothing more is tried.
     fn gives_up(&self) -> bool {
         self.too_long.get() || self.counted.get() - self.before > STEPS
+    }
+
+    /// Shows the plan with calls of the program's own functions as what they do, where there are any.
+    fn calls_or_not<R, F: FnOnce(&codegen::RegionPlan, &FunctionView) -> R>(
+        &self,
+        view: &FunctionView,
+        written: &Written,
+        own: Nests,
+        is_new: bool,
+        then: &mut Option<F>,
+    ) -> Result<R, Option<NoKernel>> {
+        let kernels: Vec<TermId> = own.kernels.iter().map(|n| view.of(n.0).term).collect();
+        match analysis::region_without_calls(written, view.doc.program(), &kernels) {
+            // which loops of the functions called are parallel here is known when the whole is analyzed
+            Some(without) => self.with_view(view, &without, |view| {
+                let own = self.nests(view, &without.statements);
+                self.numbers_or_not(view, &without, own, true, then)
+            }),
+            None => self.numbers_or_not(view, written, own, is_new, then),
+        }
     }
 
     /// Shows the plan with numbers in structures as variables, where it needs that, else without.

@@ -23,8 +23,8 @@ pub use marks::MarkFacts;
 pub use offload::{Buffer, Final, Holders, Length, Offload, Rows, Search, SearchStep, Subscripts, Walk};
 pub use promises::{PromiseFacts, PromiseFate};
 pub use region::{
-    Exchanged, FoundPart, Region, RegionArray, RegionRows, RegionScalar, RegionTrouble, RegionTroubleKind,
-    Surely,
+    Exchanged, FoundPart, Left, Region, RegionArray, RegionRows, RegionScalar, RegionTrouble,
+    RegionTroubleKind, Surely, Way,
 };
 pub use summaries::*;
 pub use threads::*;

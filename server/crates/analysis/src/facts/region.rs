@@ -1,6 +1,8 @@
 //! What a stretch of a function needs to run with its arrays on the device: kernels in place of its parallel nests, its other
 //! statements on the host. Deliberately absent: how it is found ([`crate::region`]), and which kernels there are.
 
+use std::sync::Arc;
+
 use term::{BinOp, IntKind, SymbolId, TermId};
 
 use super::{Buffer, Condition, Expr, LoopId, Obstacle, Rows, Search};
@@ -28,6 +30,26 @@ pub struct Region {
     pub shown: Vec<SymbolId>,
     /// Parts of arrays that are found where the statements begin, each with its name ([`crate::Param::End`]) and with how it is found.
     pub found: Vec<(FoundPart, FoundPart)>,
+    /// Where control may leave the statements.
+    pub left: Option<Left>,
+}
+
+/// Variables made for statements that control may leave: they are zero where it does not.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Left {
+    /// Which of the ways it took, counted from 1.
+    pub flag: SymbolId,
+    /// What the function returns, if that is a number.
+    pub value: Option<SymbolId>,
+    pub ways: Vec<Way>,
+}
+
+/// Where the function goes on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Way {
+    Return,
+    /// At a label.
+    Goto(Arc<str>),
 }
 
 /// A part of an array that a nest uses and only a search finds, whatever has run of the region before.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{Expr, Offload, Pred, Region, Surely};
+use analysis::{Expr, LoopId, Offload, Pred, Region, Surely};
 use term::{Op, SymbolId, TermId};
 
 use super::build::Builder;
@@ -104,7 +104,7 @@ pub fn plan_region<'a>(
     let mut b = Builder::new(input, first, Vec::new());
     b.shown.clone_from(&region.shown);
     for (nest, id) in nests.iter().zip(&region.nests) {
-        b.fits(region, nest, input.facts.loops[*id].term);
+        b.fits(region, nest, *id);
     }
     b.fits_methods(region, &nests);
     let outer = b.outer(region, &nests);
@@ -115,6 +115,13 @@ pub fn plan_region<'a>(
             for (nest, id) in nests.iter_mut().zip(&region.nests) {
                 nest.records.clone_from(&outer.records);
                 let asked = |s| region.asked.iter().find(|a| (a.0, a.1) == (*id, s)).map(|a| a.2);
+                let once: Vec<TestKind> = nest
+                    .tests
+                    .iter()
+                    .filter(|t| nest.is_made_once(region, *id, &t.kind))
+                    .map(|t| t.kind.clone())
+                    .collect();
+                nest.tests.retain(|t| !once.contains(&t.kind));
                 nest.settle_in(&outer, &|s| region.tested.contains(&(*id, s)), &asked);
             }
             Ok(RegionPlan { region, outer, nests })
@@ -133,8 +140,8 @@ pub fn plan_region<'a>(
 impl<'a> Builder<'_, 'a> {
     /// That a nest takes from the region and gives to it what the region has: variables of the function by value and by
     /// address, arrays that lie on the device, and nothing that is read from the host's memory.
-    fn fits(&mut self, region: &Region, nest: &Plan<'a>, at: TermId) {
-        let body = self.body;
+    fn fits(&mut self, region: &Region, nest: &Plan<'a>, id: LoopId) {
+        let (body, at) = (self.body, self.input.facts.loops[id].term);
         let walk = || region.statements.iter().flat_map(|&t| body.walk(t));
         let is_number_of = |s: SymbolId| body.types.is_arithmetic(body.symbols[s].ty);
         let declared = |s: SymbolId| is_number_of(s) && walk().any(|t| *body.op(t) == Op::Declare(s));
@@ -217,6 +224,7 @@ impl<'a> Builder<'_, 'a> {
             match t.kind {
                 TestKind::FirstNotNegative(t) if !is_number(t) => self.refuse(RefusalKind::ReadsTooEarly, t),
                 TestKind::RecordSize { symbol, .. } => self.refuse(RefusalKind::Unclassified(symbol), at),
+                _ if nest.is_made_once(region, id, &t.kind) => {}
                 // the host's array need not be what the device has
                 TestKind::InRange { .. } | TestKind::Distinct(_) | TestKind::Sorted(_) => {
                     self.refuse(RefusalKind::Untestable, at)
@@ -272,6 +280,7 @@ impl<'a> Builder<'_, 'a> {
             tests.push(Test { kind: TestKind::Holds(Pred::NonNegative(Expr::Add(count))), meets: None });
         }
         tests.extend(self.row_tests(&buffers, &positive));
+        tests.extend(self.made_once(region, nests, &buffers));
         self.parts_back(&mut buffers, &positive, &mut tests);
         self.all_are_there(region, &mut tests);
         let ends = self.ends(region, (&buffers, &tests), &positive);

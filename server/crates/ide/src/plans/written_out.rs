@@ -2,7 +2,7 @@
 //! pointers that it gets in structures (`get(m, i, j)` of `m->data[i * m->cols + j]`), the kernel's own text does what it does.
 //! The user's text stays as it is. Deliberately absent: how calls are written out (`analysis::region_without_calls`).
 
-use analysis::LoopId;
+use analysis::{LoopId, Written};
 use term::{Op, Storage, SymbolId, TermId};
 
 use super::{plan_as_it_is, Asked, NoKernel, Spent};
@@ -17,7 +17,8 @@ pub(super) fn with_calls_written_out<R, F: FnOnce(&codegen::Plan, &FunctionView)
     then: &mut Option<F>,
 ) -> Option<R> {
     let term = view.of(id).term;
-    let written = analysis::region_without_calls(view.body(), view.doc.program(), &[term], &[])?;
+    let written =
+        analysis::region_without_calls(&Written::of(view.body(), &[term]), view.doc.program(), &[])?;
     view.with_body(written.body, asked.cancel, |view, analyzed| {
         asked.count(analyzed.steps);
         let id = view.facts.of_term(term).filter(|&id| is_parallel(view.of(id)))?;

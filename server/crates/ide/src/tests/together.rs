@@ -7,17 +7,24 @@ use crate::{Copies, Outcome, VerifyOptions, VerifyReport, Which};
 const REGIONS: &str = include_str!("../../../../../fixtures/c/regions.c");
 const WHOLE: &str = include_str!("../../../../../fixtures/c/whole_functions.c");
 const ROWS: &str = include_str!("../../../../../fixtures/c/row_regions.c");
+const LEFT: &str = include_str!("../../../../../fixtures/c/left_regions.c");
+const PROMISES: &str = include_str!("../../../../../fixtures/c/promises.c");
 const LU: &str = include_str!("../../../../../fixtures/c/lu.c");
 
-/// The report of the first loop in a function of the fixture.
-fn of(code: &str, function: &str) -> VerifyReport {
+/// The line of the first loop in a function of the fixture.
+fn first_loop(code: &str, function: &str) -> u32 {
     let at = code.find(&format!("{function}(")).expect("the function");
     let line = code[..at].lines().count() as u32;
     let inside = code.lines().skip(line as usize).position(|l| {
         let l = l.trim_start();
         l.starts_with("for ") || l.starts_with("while ")
     });
-    let report = report(code, line + 1 + inside.expect("a loop") as u32);
+    line + 1 + inside.expect("a loop") as u32
+}
+
+/// The report of the first loop in a function of the fixture.
+fn of(code: &str, function: &str) -> VerifyReport {
+    let report = report(code, first_loop(code, function));
     assert_eq!(report.outcome, Outcome::Same, "{report:#?}");
     assert!(report.cases.iter().any(|c| c.counted.launches > 0), "{report:#?}");
     report
@@ -311,4 +318,36 @@ fn of_second(code: &str) -> VerifyReport {
     let report = report(code, line);
     assert_eq!(report.outcome, Outcome::Same, "{report:#?}");
     report
+}
+
+/// Control that leaves the statements, or jumps about in them: kernels run all the same, and the program goes on where it would.
+#[test]
+fn what_control_leaves_is_offloaded_with_its_ways_out() {
+    let heads = [
+        "int rounds_until",
+        "long passes",
+        "void operations",
+        "int states",
+        "void jumps_on",
+        "void until_large",
+    ];
+    for function in heads {
+        let report = of(LEFT, function);
+        // what only some runs come to goes once at most, whatever the number of rounds
+        let arrays = copies(&report, |c| c.to_device);
+        assert!(arrays.iter().all(|&n| n <= 2), "{function}: {arrays:?}");
+    }
+}
+
+/// What is promised of an array that the statements leave alone is tested where they begin, not before each kernel.
+#[test]
+fn promises_are_tested_once() {
+    let report = of(PROMISES, "void spread_in_rounds");
+    check(&report, 3, 1);
+    let doc = open(PROMISES);
+    let which = Which::Line(first_loop(PROMISES, "void spread_in_rounds"));
+    let done = crate::offload(&crate::Ask::thorough(&doc), &full(&doc), &which).expect("offloaded");
+    let made = &done.edit.create[0].text;
+    assert_eq!(made.matches("_at_in_range(at").count(), 1, "{made}");
+    assert_eq!(made.matches("_at_distinct(at").count(), 1, "{made}");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
+use term::{BinOp, Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::{memory, trouble, Found, Life, Use, Walk};
 use crate::flow::counted_loop::has_jump;
@@ -148,6 +148,8 @@ impl<'a> Walk<'a> {
                 parts.extend(u.buffer.extent.iter().filter(|e| !parts.contains(e)).collect::<Vec<_>>());
             }
             let unknown = parts.is_empty() || uses.iter().any(|u| u.buffer.extent.is_none());
+            // nothing of it is surely used, and what a run comes to is fetched then
+            let possible = parts.is_empty().then(|| self.possible(uses)).flatten();
             let extent = match (unknown, parts.as_slice()) {
                 (true, _) if whole => None,
                 // nothing is surely used under this name, and what is used is fetched
@@ -155,6 +157,7 @@ impl<'a> Walk<'a> {
                 // an array that knows its lengths can be copied as a whole
                 (true, _) => match whole::extent(body, s, first.buffer.rank()) {
                     Some(all) => Some(all),
+                    None if possible.is_some() => possible.clone(),
                     None => return self.no_part_known(s, statements),
                 },
                 (false, parts) => Some(together(parts, &mut new)),
@@ -167,9 +170,11 @@ impl<'a> Walk<'a> {
             let writes_all = |b: &Buffer| {
                 b.wholly_written && b.holders != Holders::Each && is_same_part(&b.extent, &extent)
             };
-            let covers = first.is_sure && writes_all(&first.buffer)
-                || self.first_nest(statements, s).is_some_and(writes_all);
             let [read, written] = self.read_and_written(s);
+            // what no nest reads needs no older value where one surely writes it all
+            let covers = first.is_sure && writes_all(&first.buffer)
+                || !read && uses.iter().any(|u| u.is_sure && u.nest.is_some() && writes_all(&u.buffer))
+                || possible.is_none() && self.first_nest(statements, s).is_some_and(writes_all);
             let buffer = Buffer {
                 holders: Holders::All,
                 read,
@@ -184,7 +189,8 @@ impl<'a> Walk<'a> {
             let kept = !private.is_some_and(|once| once || buffer.wholly_written);
             let wholly_written = buffer.wholly_written || private == Some(true);
             let buffer = Buffer { wholly_written, ..buffer };
-            let late = !wholly_written && self.begins_late(s, &buffer.extent);
+            let is_possible = possible.is_some() && buffer.extent == possible;
+            let late = !wholly_written && (is_possible || self.begins_late(s, &buffer.extent));
             let array = RegionArray { buffer, kept, own: false, late, parts: Vec::new(), writes };
             let array = self.as_it_lives(array, lives.get(&s));
             if array.late {
@@ -195,6 +201,36 @@ impl<'a> Walk<'a> {
         self.add_sure(new);
         out.extend(self.held(statements)?);
         Ok(out)
+    }
+
+    /// From the first to the last element that any of the uses may touch, where each can be told before whether or not it happens, and
+    /// telling it does no harm.
+    fn possible(&self, uses: &[Use]) -> Option<(Expr, Expr)> {
+        let body = self.body;
+        let is_harmless = |p: Param| match p {
+            Param::Symbol(_) => true,
+            Param::Term(t) => body.walk(t).all(|x| match body.op(x) {
+                Op::Binary(op) => matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul) || op.is_comparison(),
+                Op::Sym(_) | Op::Int(_) | Op::Cast => true,
+                _ => false,
+            }),
+            _ => false,
+        };
+        let mut parts: Vec<&(Expr, Expr)> = Vec::new();
+        for u in uses {
+            let part = u.buffer.extent.as_ref().filter(|_| self.is_fixed_buffer(&u.buffer))?;
+            let mut harmless = true;
+            for e in [&part.0, &part.1] {
+                e.params(&mut |p| harmless = harmless && is_harmless(p));
+            }
+            if !harmless || u.nest.is_none() {
+                return None;
+            }
+            if !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+        (!parts.is_empty()).then(|| hull(&parts))
     }
 
     /// Why it is not known which part of an array is used.

@@ -13,6 +13,7 @@ mod kept;
 pub(crate) mod numbers;
 mod rows;
 mod used;
+pub(crate) mod ways;
 pub(crate) mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,6 +128,7 @@ pub(crate) fn region(
         asked: walk.asked,
         shown: sorted(&given.written.shown),
         found,
+        left: given.written.left.clone(),
     })
 }
 

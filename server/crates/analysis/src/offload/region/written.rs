@@ -10,7 +10,7 @@ use crate::calls::inline::{expand_chosen, with_statements_apart};
 use crate::flow::called::{call, Called};
 use crate::flow::library::LibraryEffect;
 use crate::offload::touched::TouchedParts;
-use crate::{ObstacleKind, Program, TroubleKind};
+use crate::{Left, ObstacleKind, Program, TroubleKind};
 
 /// A function written for the offload of a stretch, with the statements of the stretch in it.
 #[derive(Clone, Debug)]
@@ -23,24 +23,22 @@ pub struct Written {
     pub touched: FxHashMap<TermId, TouchedParts>,
     /// Pointers that show a structure whenever the statements run, or whenever a loop among them does.
     pub shown: FxHashSet<SymbolId>,
+    /// Where control may leave the statements.
+    pub left: Option<Left>,
 }
 
 impl Written {
     /// The function as it is.
     pub fn of(body: &Body, statements: &[TermId]) -> Written {
-        let (callers, touched, shown) = Default::default();
-        Written { body: body.clone(), statements: statements.to_vec(), callers, touched, shown }
+        let (callers, touched, shown, left) = Default::default();
+        Written { body: body.clone(), statements: statements.to_vec(), callers, touched, shown, left }
     }
 }
 
 /// The function with the calls of its own program's functions in the statements replaced, save those in `kernels`. `None`: there
 /// are none, or none can be.
-pub(crate) fn without_calls(
-    body: &Body,
-    program: &Program,
-    statements: &[TermId],
-    kernels: &[TermId],
-) -> Option<Written> {
+pub(crate) fn without_calls(written: &Written, program: &Program, kernels: &[TermId]) -> Option<Written> {
+    let (body, statements) = (&written.body, &written.statements);
     let mut chosen = FxHashSet::default();
     let mut stack = statements.to_vec();
     while let Some(t) = stack.pop() {
@@ -59,8 +57,7 @@ pub(crate) fn without_calls(
     let (body, _) = with_statements_apart(&e.body, statements, kernels);
     let loops = statements.iter().flat_map(|&t| body.loops(t));
     let callers = loops.filter_map(|l| Some((l, e.caller_of(l)?))).collect();
-    let (touched, shown) = Default::default();
-    Some(Written { body, statements: statements.to_vec(), callers, touched, shown })
+    Some(Written { body, callers, ..written.clone() })
 }
 
 /// The first call in the statements that keeps them from sharing data on the device, whatever their nests are: one that neither the

@@ -5,7 +5,7 @@ use analysis::Param;
 use base::Span;
 use term::{BinOp, RecordId, TypeId, TypeKind};
 
-use super::stand_in::StandIn;
+use super::stand_in::{goes_on, StandIn, WayOut};
 use super::{of_type, Host};
 use crate::device::host_expr::{
     distance_text, kind_of, parameter_text, place_text, symbol_text, within, Named, Scope,
@@ -49,17 +49,20 @@ impl Host<'_> {
         // what goes by reference has been set
         let begins = (plan.host() == HostSide::Method).then_some(Term::Int(0));
         let what = if self.kernel.dims.is_empty() { "the text" } else { "the loop" };
-        let stand_ins = &self.given.stand_ins;
+        let (stand_ins, ways_out) = (&self.given.stand_ins, &self.given.ways_out);
+        let zero = |w: &WayOut| Term::declared(&w.name, &w.ty, Some(Term::Int(0)));
+        let kept = stand_ins.iter().map(|s| s.declaration(begins.clone())).chain(ways_out.iter().map(zero));
+        let goes_on = self.given.left.map(|l| goes_on(l, ways_out)).unwrap_or_default();
         let offloaded = Term::head(
             "_Offloaded",
             vec![
                 Term::name(name),
                 Term::List(of_type(&self.given.all, |g| &g.in_c)),
                 Term::Words(format!("{file_name}; 0: {what} itself is to run")),
-                Term::List(stand_ins.iter().map(|s| s.declaration(begins.clone())).collect()),
+                Term::List(kept.collect()),
                 call,
                 Term::List(layouts(plan)),
-                Term::List(stand_ins.iter().map(StandIn::put_back).collect()),
+                Term::List(stand_ins.iter().map(StandIn::put_back).chain(goes_on).collect()),
             ],
         );
         let indent = indentation(&plan.site).0.len();

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use analysis::Param;
+use analysis::{Left, Param};
 use term::{Body, IntKind, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
-use super::stand_in::StandIn;
+use super::stand_in::{StandIn, WayOut};
 use crate::device::expr::{int_name, Dialect, Exprs};
 use crate::device::host_expr::{
     distance_text, element_name, parameter_text, pointer_text, symbol_text, term_text, Named,
@@ -118,9 +118,12 @@ pub(crate) struct Givens<'p> {
     pub(super) caller: Exprs<'p>,
     /// The caller, if it is not the user's file.
     pub(super) steps: Option<&'p Steps<'p>>,
-    cpp: Exprs<'p>,
+    pub(super) cpp: Exprs<'p>,
     pub(crate) all: Vec<Given>,
     pub(crate) stand_ins: Vec<StandIn>,
+    /// Where control may leave the region that is called, and the variables of the user's file that say so.
+    pub(crate) left: Option<&'p Left>,
+    pub(crate) ways_out: Vec<WayOut>,
     names: Namer,
     /// Numbers in `all`, by what it is.
     pub(super) known: BTreeMap<Key, usize>,
@@ -167,13 +170,15 @@ impl<'p> Givens<'p> {
             cpp: Exprs { plan, kernel, dialect: Dialect::Device },
             all: Vec::new(),
             stand_ins: Vec::new(),
+            left: None,
+            ways_out: Vec::new(),
             names,
             known: BTreeMap::new(),
             results,
         }
     }
 
-    fn body(&self) -> &'p Body {
+    pub(super) fn body(&self) -> &'p Body {
         self.plan.body
     }
 
@@ -323,6 +328,9 @@ impl<'p> Givens<'p> {
         if let Some(&k) = self.known.get(&key) {
             return self.all[k].name.clone();
         }
+        if self.left.is_some_and(|l| l.flag == s || l.value == Some(s)) {
+            return self.way_out(s);
+        }
         let place = self.caller.name(s);
         let is_result = self.results.contains(&s);
         if is_result && matches!(self.body().types.kind(symbol.ty), TypeKind::Pointer { .. }) {
@@ -439,20 +447,8 @@ impl<'p> Givens<'p> {
         let value = match has_address {
             true => format!("{to}{place}"),
             false => {
-                let body = self.body();
-                let mut names = Namer::beside(body);
-                self.stand_ins.iter().for_each(|s| {
-                    names.fresh(&s.name);
-                });
-                let mut wish = wish_of(&place, "result");
-                while body.symbols.iter().any(|s| *s.name == format!("{wish}{}", crate::ON_GPU)) {
-                    wish.push('_');
-                }
-                let name = names.fresh(&format!("{wish}{}", crate::ON_GPU));
                 let ty = declared[0].trim_end_matches('*').trim_start_matches(to).to_owned();
-                let value = format!("{first}{name}");
-                self.stand_ins.push(StandIn { ty, name: name.clone(), place, value, is_read });
-                format!("{to}{name}")
+                format!("{to}{}", self.stand_in(ty, place, is_read, first))
             }
         };
         self.add(key, wish, [&declared[0], &declared[1]], value, late)
@@ -567,7 +563,7 @@ pub(crate) fn has_type(plan: &Plan<'_>, b: &BufferPlan) -> bool {
 }
 
 /// What it is called in the function: a path's words, where it is one.
-fn wish_of(text: &str, otherwise: &str) -> String {
+pub(super) fn wish_of(text: &str, otherwise: &str) -> String {
     let part = name_part(text);
     let is_name = part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && part.len() <= 40;
     if is_name {

@@ -16,7 +16,7 @@ use crate::device::expr::{Dialect, Exprs};
 use crate::device::host_expr::{element_name, term_text};
 use crate::device::host_term::Term;
 use crate::device::stmt::Stmts;
-use crate::device::wrapped;
+use crate::device::{promises, wrapped};
 use crate::lines::Lines;
 use crate::plan::{has_word, BufferPlan, Kernel, Plan, RegionPlan};
 use crate::{HostPages, HostSide};
@@ -44,6 +44,7 @@ fn prepared<'p>(plan: &'p RegionPlan<'_>) -> Option<Prepared<'p>> {
     let (fixed, ends, rooms, looks) = Default::default();
     let given_on = Steps { outer, fixed, ends, exchanged, growing, rooms, looks };
     let mut whole = Host::new(outer, names, None, &outer.name);
+    whole.given.left = plan.region.left.as_ref();
     let (mut launches, mut lines) = (Vec::new(), Vec::new());
     for nest in &plan.nests {
         let Some(kernel) = nest.kernels.first() else { continue };
@@ -113,6 +114,7 @@ pub(crate) fn text(
     includes.extend(own.includes);
     includes.extend(whole.helpers.apart.get().then(|| "<stdint.h>".to_owned()));
     includes.extend(steps.computes.then(|| "<math.h>".to_owned()));
+    includes.extend(promises::need_memory(outer).then(|| "<stdlib.h>".to_owned()));
     if outer.buffers.iter().any(|b| b.rows.is_some()) {
         includes.extend(["<stdint.h>", "<stdlib.h>", "<string.h>"].map(str::to_owned));
     }
