@@ -16,12 +16,23 @@ pub(super) struct Where {
     pub conditions: Vec<TermId>,
     /// Loops around it, outermost first.
     pub loops: Vec<TermId>,
+    /// Each `switch` around it.
+    pub switches: Vec<TermId>,
+    /// What a `break` leaves: the last loop, or `switch`.
+    left_by_break: Option<TermId>,
     /// On the first way to it: conditions and what they must be.
     pub guards: Vec<(TermId, bool)>,
     /// Something on that way is not told by the guards.
     pub murky: bool,
     /// Place in the order of the text.
     pub order: u32,
+}
+
+impl Where {
+    fn enter(&mut self, l: TermId) {
+        self.loops.push(l);
+        self.left_by_break = Some(l);
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -223,11 +234,11 @@ impl Collect<'_> {
             (Op::For, &[init, condition, step, inner, ..]) => {
                 self.init(init, t, at);
                 let mut around = at.clone();
-                around.loops.push(t);
+                around.enter(t);
                 let inside = match body.op(condition) {
                     Op::Empty => around.clone(),
                     _ => {
-                        self.expression(condition, &around);
+                        self.condition(condition, &around);
                         self.branch(t, condition, &around, true);
                         self.under(&around, condition, true)
                     }
@@ -238,8 +249,8 @@ impl Collect<'_> {
             }
             (Op::While, &[condition, inner, ..]) => {
                 let mut around = at.clone();
-                around.loops.push(t);
-                self.expression(condition, &around);
+                around.enter(t);
+                self.condition(condition, &around);
                 self.branch(t, condition, &around, true);
                 let inside = self.under(&around, condition, true);
                 self.statement(inner, &inside);
@@ -247,7 +258,7 @@ impl Collect<'_> {
             }
             (Op::DoWhile, &[inner, condition, ..]) => {
                 let mut around = at.clone();
-                around.loops.push(t);
+                around.enter(t);
                 // it is decided by its condition whether the body is reached again
                 around.conditions.push(condition);
                 self.statement(inner, &around);
@@ -263,6 +274,8 @@ impl Collect<'_> {
                 let mut inside = at.clone();
                 inside.conditions.push(value);
                 inside.murky = true;
+                inside.switches.push(t);
+                inside.left_by_break = Some(t);
                 // `break` leaves the switch; what it skips is decided by the value and the conditions around it
                 let before = self.seen.escapes.len();
                 self.statement(inner, &inside);
@@ -280,10 +293,12 @@ impl Collect<'_> {
                 self.seen.escapes.push(Escape { at, of: None });
                 return Ends { always: true, maybe: true };
             }
-            (Op::Break | Op::Continue, _) => {
+            (op @ (Op::Break | Op::Continue), _) => {
                 let at = self.place(at);
-                // a `break` of a switch counts for the loop around it as well: more is unknown, never less
-                let of = at.loops.last().copied();
+                let of = match op {
+                    Op::Break => at.left_by_break,
+                    _ => at.loops.last().copied(),
+                };
                 self.seen.escapes.push(Escape { at, of });
                 return Ends { always: true, maybe: true };
             }
@@ -311,6 +326,17 @@ impl Collect<'_> {
         // a `return` inside, or a jump of a loop further out, may end what stands around as well
         let leaves = self.seen.escapes.iter().any(|e| e.at.loops.contains(&l) && e.of.is_none());
         Ends { always: false, maybe: leaves }
+    }
+
+    /// What a loop tests before each iteration: whether it comes to that again, the test before has decided.
+    fn condition(&mut self, t: TermId, at: &Where) {
+        let body = self.body;
+        let changes = |x: TermId| body.op(x).is_write() || matches!(body.op(x), Op::Call);
+        let mut at = at.clone();
+        if body.walk(t).any(changes) {
+            at.conditions.push(t);
+        }
+        self.expression(t, &at);
     }
 
     fn init(&mut self, t: TermId, l: TermId, at: &Where) {

@@ -103,7 +103,7 @@ impl Levels<'_> {
         }
     }
 
-    /// The loops whose iterations a jump makes uneven.
+    /// The loops whose iterations a jump makes uneven, or the `switch` whose cases.
     fn left_by(&self, e: &Escape) -> Vec<TermId> {
         match e.of {
             Some(l) => vec![l],
@@ -126,7 +126,7 @@ impl Levels<'_> {
     /// How uniformly a place is reached.
     fn control(&self, at: &Where) -> Across {
         let conditions = at.conditions.iter().filter(|&&c| self.is_inside(c)).map(|&c| self.of(c));
-        let left = at.loops.iter().filter(|&&l| self.is_inside(l));
+        let left = at.loops.iter().chain(&at.switches).filter(|&&l| self.is_inside(l));
         let loops = left.map(|l| self.leaving.get(l).copied().unwrap_or(Across::Grid));
         let level = conditions.chain(loops).max().unwrap_or(Across::Grid);
         if self.unstructured || self.cut_short.get() {
@@ -328,11 +328,10 @@ impl Levels<'_> {
             Storage::Param(_) if !self.variables.contains_key(&s) => {
                 // what nobody writes while the kernel runs is the same for all who read it
                 let quals = body.types.quals(symbol.ty);
-                let read_only = body
-                    .types
-                    .element(symbol.ty)
-                    .is_some_and(|e| body.types.quals(e).is_const && !body.types.quals(e).is_volatile);
-                if !self.stores || (read_only && quals.is_restrict) {
+                let of = body.types.element(symbol.ty).map(|e| body.types.quals(e));
+                // somebody else does: the host, another kernel
+                let is_watched = of.is_none_or(|q| q.is_volatile) || body.types.quals(body.ty(t)).is_volatile;
+                if !is_watched && (!self.stores || of.is_some_and(|q| q.is_const) && quals.is_restrict) {
                     level.max(self.symbol(s))
                 } else {
                     Across::Nothing

@@ -32,6 +32,8 @@ pub(super) fn zeros(body: &Body, r: &analysis::Reduction) -> Zeros {
             Some((value, takes_equal)) => match (keeps_its_zero(body, value, r.ty, DEPTH), takes_equal) {
                 (true, false) => Zeros::Alike,
                 (true, true) => Zeros::Replaced,
+                // what is less than zero may be one as it is kept, and replaces the other
+                (false, false) if narrows(body, value, r.ty) => Zeros::Last,
                 (false, false) => Zeros::First,
                 (false, true) => Zeros::Last,
             },
@@ -82,12 +84,18 @@ fn taken(body: &Body, update: TermId, holders: &[TermId]) -> Option<(TermId, boo
 
 /// Whether a value is never `-0.0` as one of the type: what is negative and too small for a narrower type becomes that.
 fn keeps_its_zero(body: &Body, t: TermId, ty: TypeId, depth: u32) -> bool {
+    match narrows(body, t, ty) {
+        true => is_never_negative(body, t, depth),
+        false => is_never_negative_zero(body, t, depth),
+    }
+}
+
+/// Whether a floating type has fewer values than a value's own.
+fn narrows(body: &Body, t: TermId, ty: TypeId) -> bool {
     use FloatKind::{Long, F32};
     match (body.types.as_float(body.ty(t)), body.types.as_float(ty)) {
-        (Some(from), Some(to)) if from != to && (from == Long || to == F32) => {
-            is_never_negative(body, t, depth)
-        }
-        _ => is_never_negative_zero(body, t, depth),
+        (Some(from), Some(to)) => from != to && (from == Long || to == F32),
+        _ => false,
     }
 }
 

@@ -429,6 +429,15 @@ impl Lower<'_> {
             self.escape(t);
             t
         });
+        if self.dialect.cpp && matches!(storage, Storage::StaticLocal { .. }) {
+            if let Some(t) = init.filter(|&t| self.runs_when_reached(t)) {
+                let why =
+                    "a static variable that gets its value when control first comes to it is not followed";
+                out.push(self.reject_named(RejectKind::Foreign, why, place, vec![t]));
+                self.poison_name(text);
+                return;
+            }
+        }
         // A register that assembly may use without naming the variable.
         self.b.symbols[symbol].address_taken |= attributes.other_name.is_some();
         let deduced = matches!(self.b.types.kind(ty), TypeKind::Opaque(word) if matches!(&**word, "auto" | "__auto_type"));

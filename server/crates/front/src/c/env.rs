@@ -278,7 +278,8 @@ impl Env {
                     Some((old, Exported::Function { ty: before, library: known, .. })) => {
                         !library && !known && !same_parameters((body, *ty), (&old.body, *before))
                     }
-                    _ => self.unread.iter().any(|(n, _)| *n == e.name),
+                    // a template may be the better match
+                    _ => self.unread.iter().any(|(n, _)| *n == e.name) || self.templates.has(&e.name),
                 };
                 if other {
                     let words = format!("`{}` is overloaded, which is not followed", e.name);

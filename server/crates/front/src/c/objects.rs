@@ -152,6 +152,39 @@ impl Lower<'_> {
             .then(|| "arguments that a call leaves out are not followed".to_owned())
     }
 
+    /// Whether an initializer of a static variable is computed by code: C++ runs that when control first comes to it
+    /// ([stmt.dcl]/3), and in C there is none such.
+    pub(super) fn runs_when_reached(&self, init: TermId) -> bool {
+        let mut stack = vec![init];
+        while let Some(t) = stack.pop() {
+            let term = self.b.get(t);
+            let fixed = match term.op {
+                // where something lies is known before
+                Op::AddrOf => continue,
+                Op::Sym(s) => {
+                    let symbol = &self.b.symbols[s];
+                    let is_value = !matches!(
+                        self.b.types.kind(symbol.ty),
+                        TypeKind::Array { .. } | TypeKind::Function { .. }
+                    );
+                    let is_const = self.b.types.quals(symbol.ty).is_const;
+                    match symbol.storage {
+                        Storage::Constant(_) | Storage::Function => true,
+                        Storage::Global { .. } | Storage::StaticLocal { .. } => is_const || !is_value,
+                        _ => false,
+                    }
+                }
+                Op::Call | Op::Index | Op::Deref | Op::Member { .. } | Op::Reject(_) => false,
+                ref op => !op.is_write(),
+            };
+            if !fixed {
+                return true;
+            }
+            stack.extend(term.args.iter());
+        }
+        false
+    }
+
     /// Why it is not known which function a name of the library means: the file has another one of that name.
     pub(super) fn overloaded(&mut self, name: &str, args: &[TermId]) -> Option<String> {
         // what the host asks of the run time has one meaning

@@ -199,6 +199,11 @@ impl Templates {
         out
     }
 
+    /// Whether a function template has this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.heads.contains_key(name)
+    }
+
     /// The instances whose types the text does not say.
     pub(crate) fn guessed(&self) -> Vec<Arc<str>> {
         self.names.difference(&self.sure).cloned().collect()

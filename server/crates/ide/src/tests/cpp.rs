@@ -209,3 +209,28 @@ fn what_the_library_computes_may_be_turned_around() {
         "{text}"
     );
 }
+
+/// A static variable that code gives its value, and a template that fits better than the function of its name, are not read as C.
+#[test]
+fn what_only_cpp_computes_is_not_read_as_c() {
+    let unknown = |code: &str| {
+        let said = said(code);
+        assert!(!said.contains("independent") && !said.contains("reduction"), "{code}\n{said}");
+    };
+    for init in ["i", "a[0]", "1 + i", "next()"] {
+        unknown(&format!(
+            "int next();\nvoid first(int *a, int m)\n{{\n    for (int i = 0; i < m; i++) {{\n        static int c = {init};\n        a[i] = c;\n    }}\n}}\n"
+        ));
+    }
+    unknown(
+        "static int first(int i) { static int c = i; return c; }\nvoid all(int *a, int m)\n{\n    for (int i = 0; i < m; i++)\n        a[i] = first(i);\n}\n",
+    );
+    unknown(
+        "template <class T> static int ahead(T) { return 1; }\nstatic int ahead(int) { return 4; }\nvoid shift(int *a)\n{\n    for (int i = 0; i < 4; i++)\n        a[i] = a[i + ahead(1L)];\n}\n",
+    );
+    // what is known before the program begins is
+    let table = said(
+        "void scaled(int *a, int m)\n{\n    static const int by[2] = {3, 4};\n    static const int *const first = &by[0];\n    for (int i = 0; i < m; i++)\n        a[i] *= by[i & 1];\n}\n",
+    );
+    assert!(table.contains("independent"), "{table}");
+}

@@ -227,6 +227,22 @@ fn signs_of_zeros_are_the_loops() {
     // what is too small for a float becomes -0.0
     assert!(asks("float", "float d = x[i] + 0.0; if (d < m) m = d;"));
     assert!(!asks("float", "float d = x[i] * x[i]; if (d < m) m = d;"));
+    // and replaces another zero, though an equal value would not
+    let (wide, same) =
+        (zero_test("float", "if (x[i] < m) m = x[i];"), zero_test("double", "if (x[i] < m) m = x[i];"));
+    assert!(wide.contains("*m < ") && same.contains("*m <= "), "{wide}\n{same}");
+}
+
+/// The line behind the comment on what decides the sign of a zero.
+fn zero_test(ty: &str, step: &str) -> String {
+    let text = format!(
+        "{ty} f(int n, const double *x, {ty} m) {{\n    for (int i = 0; i < n; i++) {{ {step} }}\n    return m;\n}}\n"
+    );
+    let doc = open(&text);
+    let done = crate::offload(&crate::Ask::thorough(&doc), &full(&doc), &crate::Which::Line(2));
+    let made = done.expect("a kernel").edit.create;
+    let behind = made.iter().find_map(|f| f.text.split_once("decide its sign"));
+    behind.map(|(_, t)| t.lines().skip(1).take(4).collect::<Vec<_>>().join("\n")).unwrap_or_default()
 }
 
 /// What the host looks for in rows of constant length it is given one behind the other.

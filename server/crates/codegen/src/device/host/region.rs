@@ -295,7 +295,8 @@ impl Host<'_> {
             let at = Term::Name(self.given.pointer_at(table, [&element[0], &element[1]])).deref();
             let shown = |host: &mut Self, o: &BufferPlan| {
                 let array = Term::Name(host.given.array(o));
-                match o.rows.is_some() {
+                // what kernels only read is given so, and the program's pointer may be for more
+                match o.rows.is_some() || !o.written {
                     true => Term::cast(&format!("{}*", element[1]), array),
                     false => array,
                 }
