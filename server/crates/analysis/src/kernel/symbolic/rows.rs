@@ -121,10 +121,15 @@ impl SymbolicKernel<'_> {
                     continue;
                 }
                 let row = Poly::from_terms([(length, 1)])?;
-                let first = self.place_in_row(rows, &row, r, c);
-                if let Some(((r, c), (s, d))) = first.zip(self.place_in_row(rows, &row, s, d)) {
-                    self.equate(rows, &r, &s, depth + 1)?;
-                    return self.equate(rows, &c, &d, depth + 1);
+                for more in [padding(&r, &c).or_else(|| padding(&s, &d)), Some(0)].into_iter().flatten() {
+                    let row = row.add_constant(more)?;
+                    let (c, d) = (c.add_scaled(&r, -more)?, d.add_scaled(&s, -more)?);
+                    let first = self.place_in_row(rows, &row, r.clone(), c);
+                    let Some((r, c)) = first else { continue };
+                    if let Some((s, d)) = self.place_in_row(rows, &row, s.clone(), d) {
+                        self.equate(rows, &r, &s, depth + 1)?;
+                        return self.equate(rows, &c, &d, depth + 1);
+                    }
                 }
             }
         }
@@ -136,9 +141,11 @@ impl SymbolicKernel<'_> {
     fn place_in_row(&mut self, rows: &Rows, length: &Poly, row: Poly, place: Poly) -> Option<(Poly, Poly)> {
         for (r, c) in [(Some(row.clone()), Some(place.clone())), (row.add_constant(-1), place.add(length))] {
             let (r, c) = (r?, c?);
+            let more = self.multiplied(rows, &c);
             let mut no = |p: Option<Poly>| {
                 p.is_some_and(|p| {
                     let mut rows = rows.clone();
+                    rows.list.extend(more.iter().cloned());
                     rows.list.push(Constraint::non_negative(p));
                     rows.merge().is_some() && self.impossible(&rows)
                 })
@@ -150,6 +157,40 @@ impl SymbolicKernel<'_> {
         }
         None
     }
+}
+
+impl SymbolicKernel<'_> {
+    /// What bounds a thread's own number says of its products with what both have in common and is not negative: `h < n` of `h * s`.
+    fn multiplied(&self, rows: &Rows, place: &Poly) -> Vec<Constraint> {
+        let mut out: Vec<Constraint> = Vec::new();
+        for (m, _) in place.terms() {
+            let &[u, v] = m else { continue };
+            let common = u < FIRST && self.atoms[u as usize].low.is_some_and(|l| l >= 0);
+            if !common || v < FIRST {
+                continue;
+            }
+            let bounds = |c: &&Constraint| {
+                let linear = c.poly.is_linear() && c.poly.vars().any(|w| w == v);
+                linear && !c.equality && c.poly.vars().all(|w| w == v || w < FIRST)
+            };
+            for c in rows.list.iter().filter(bounds) {
+                out.extend(c.poly.mul(&Poly::var(u)).map(Constraint::non_negative));
+            }
+        }
+        out
+    }
+}
+
+/// By how many elements rows are longer than the product that their number stands in, as in `row * (n + 2) + x`, by the terms of the
+/// first unknown of a thread's own that the row's number has: `n * row + 2 * row + x`. `None`: not longer.
+fn padding(row: &Poly, place: &Poly) -> Option<i128> {
+    let own = |(m, c): (&[Var], i128)| match m {
+        [v] if *v >= FIRST => Some((*v, c)),
+        _ => None,
+    };
+    let (v, times) = row.terms().find_map(own)?;
+    let (_, padded) = place.terms().filter_map(own).find(|(w, _)| *w == v)?;
+    (padded % times == 0).then_some(padded / times)
 }
 
 /// Lengths that rows may have: what both threads have in common in products, the shortest products first, and parts of those.
