@@ -104,6 +104,11 @@ fn is_one_place(body: &Body, seen: &Seen, place: TermId, p: &access::ByteOffset)
         }
         _ => false,
     };
+    // a lock may be held, by whatever is called
+    let calls = |t: TermId| matches!(body.op(t), Op::Call) && !uniformity::is_harmless(body, t);
+    if body.walk(body.root).any(calls) {
+        return false;
+    }
     let uses = body.uses_index(body.root, Index::Thread) && p.parts.iter().all(|&(i, _)| fixed(i));
     let mut all = seen.accesses.iter().filter(|a| a.place == place).peekable();
     uses && !p.moved(seen) && all.peek().is_some() && all.all(|a| a.at.guards.iter().all(lets_many))

@@ -141,13 +141,11 @@ impl SymbolicKernel<'_> {
     fn place_in_row(&mut self, rows: &Rows, length: &Poly, row: Poly, place: Poly) -> Option<(Poly, Poly)> {
         for (r, c) in [(Some(row.clone()), Some(place.clone())), (row.add_constant(-1), place.add(length))] {
             let (r, c) = (r?, c?);
-            let more = self.multiplied(rows, &c);
             let mut no = |p: Option<Poly>| {
                 p.is_some_and(|p| {
                     let mut rows = rows.clone();
-                    rows.list.extend(more.iter().cloned());
                     rows.list.push(Constraint::non_negative(p));
-                    rows.merge().is_some() && self.impossible(&rows)
+                    self.is_none(rows, &c)
                 })
             };
             let negative = c.scale(-1).and_then(|c| c.add_constant(-1));
@@ -160,12 +158,25 @@ impl SymbolicKernel<'_> {
 }
 
 impl SymbolicKernel<'_> {
+    /// Whether no two threads satisfy all rows, with what they say of the products in a place where that is needed.
+    fn is_none(&mut self, mut rows: Rows, place: &Poly) -> bool {
+        let more = self.multiplied(&rows, place);
+        let mut first = rows.clone();
+        if first.merge().is_some() && self.impossible(&first) {
+            return true;
+        }
+        rows.list.extend(more.iter().cloned());
+        !more.is_empty() && rows.merge().is_some() && self.impossible(&rows)
+    }
+
     /// What bounds a thread's own number says of its products with what both have in common and is not negative: `h < n` of `h * s`.
     fn multiplied(&self, rows: &Rows, place: &Poly) -> Vec<Constraint> {
         let mut out: Vec<Constraint> = Vec::new();
         for (m, _) in place.terms() {
             let &[u, v] = m else { continue };
-            let common = u < FIRST && self.atoms[u as usize].low.is_some_and(|l| l >= 0);
+            // what is known of extents is known of their products
+            let common =
+                (self.given..FIRST).contains(&u) && self.atoms[u as usize].low.is_some_and(|l| l >= 0);
             if !common || v < FIRST {
                 continue;
             }
