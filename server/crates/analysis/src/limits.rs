@@ -204,10 +204,15 @@ pub(crate) mod kernel_replay {
     /// Steps of all threads together, and events, at most.
     pub(crate) const MAX_STEPS: u64 = 6_000_000;
     pub(crate) const MAX_EVENTS: usize = 1_500_000;
+    /// Steps of the threads of a block that stands for all.
+    pub(crate) const MAX_STEPS_OF_ANY: u64 = 1_500_000;
     /// Steps of threads, and events, that are one step of the budget.
     pub(crate) const PER_STEP: u64 = 16;
     /// Threads of a block at most.
     pub(crate) const MAX_THREADS: u64 = 1024;
+    /// Threads of a launch of which a few are looked at first, and how many times too many steps they must promise.
+    pub(crate) const MIN_GLANCED: u64 = 1024;
+    pub(crate) const GLANCED_TIMES: u64 = 4;
 }
 
 /// Of `kernel::replay::run`.
@@ -247,6 +252,10 @@ pub(crate) mod kernel_symbolic {
 pub(crate) mod kernel_symbolic_pairs {
     /// Unknowns of which the order is told apart at most.
     pub(crate) const MAX_SPLITS: usize = 5;
+    /// Steps that isl is worth for one question: the least, the most, and which part of those that are left.
+    pub(crate) const LEAST_ISL: u64 = 2_000;
+    pub(crate) const MOST_ISL: u64 = 30_000;
+    pub(crate) const A_QUESTION: u64 = 1_500;
 }
 
 /// Of `kernel::symbolic::ranges`.
@@ -275,6 +284,9 @@ pub(crate) mod kernel_trace {
     pub(crate) const MAX_THREADS: u64 = 1 << 16;
     /// Deepest nesting of statements and expressions followed.
     pub(crate) const MAX_DEPTH: u32 = 200;
+    /// Warps of a launch of which a few are looked at first, and how many times too many operations they must promise.
+    pub(crate) const MIN_GLANCED: u64 = 64;
+    pub(crate) const GLANCED_TIMES: u64 = 4;
 }
 
 /// Of `kernel::uniformity`.
@@ -321,6 +333,8 @@ pub(crate) mod nest_paths_cases {
     /// Cases followed at once, and kept.
     pub(crate) const MAX_CASES: usize = 10;
     pub(crate) const MAX_KEPT: usize = 5;
+    /// Steps of isl that one question is worth.
+    pub(crate) const MAX_ISL: u64 = 30_000;
     /// Variables of a case beyond which nobody asks whether it can be.
     pub(crate) const MAX_COLUMNS: usize = 30;
     /// Constraints of one case while versions are eliminated.

@@ -26,6 +26,7 @@ pub use c::headers::{is_standard as is_standard_header, Ask, Header, HeaderId, H
 pub use c::omp::{omp_directives, omp_threadprivate};
 pub use c::pp::asked::Predefined;
 pub use c::productions::{all_productions, productions};
+pub use c::vendors::is_toolkit as is_toolkit_header;
 pub use cpp::LIBRARY_CALLS;
 pub use language::{
     detect, detect_among, Claims, Comments, Compiler, FrontEnd, Language, Memo, PartRead, Quoted, Reads, Row,

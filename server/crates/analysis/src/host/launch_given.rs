@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use term::{Body, Op, Storage, SymbolId, TermId, UnOp};
 
 use super::launch_numbers::{binary, Num};
+use super::launch_stores::{is_only_read, Stores};
 use super::reaching::reaching;
 use crate::limits::host_launch_given::{MAX_DEPTH, MAX_WAYS};
 use crate::Program;
@@ -37,6 +38,8 @@ pub enum TakenAs {
     Default,
     /// One of several that the program goes through.
     OneOf,
+    /// One of the elements of an array that nobody changes, of which each gives a launch of its own: there are no others.
+    Each,
     /// What a device has at most.
     Device,
 }
@@ -77,7 +80,9 @@ pub struct LaunchContext<'a> {
 pub fn launch_given<'a>(cx: &LaunchContext<'a>, body: &'a Body, launch: TermId) -> Vec<LaunchGiven> {
     let reader = Reader { cx, stores: RefCell::default() };
     let mut out: Vec<LaunchGiven> = Vec::new();
-    for frame in reader.ways(body, 0) {
+    let frames = reader.ways(body, 0);
+    let mut all = frames.len() < MAX_WAYS;
+    for frame in frames {
         let mut pick = 0;
         loop {
             let way = Way {
@@ -88,6 +93,7 @@ pub fn launch_given<'a>(cx: &LaunchContext<'a>, body: &'a Body, launch: TermId) 
                 taken: RefCell::default(),
                 most: RefCell::new(1),
                 called: RefCell::new(false),
+                elements: RefCell::default(),
             };
             let given = way.launch(&frame, launch);
             let most = *way.most.borrow();
@@ -101,10 +107,21 @@ pub fn launch_given<'a>(cx: &LaunchContext<'a>, body: &'a Body, launch: TermId) 
             }
         }
         if out.len() >= MAX_WAYS {
+            all = false;
             break;
         }
     }
+    if !all {
+        out.iter_mut().for_each(LaunchGiven::is_one_of_several);
+    }
     out
+}
+
+impl LaunchGiven {
+    /// There may be other launches than those that are listed.
+    fn is_one_of_several(&mut self) {
+        self.taken.iter_mut().filter(|t| t.why == TakenAs::Each).for_each(|t| t.why = TakenAs::OneOf);
+    }
 }
 
 /// A function as it is called: by whom, and with which arguments.
@@ -114,23 +131,6 @@ struct CalledAs<'a> {
     /// A function that is looked into for its value: it has one or none.
     inside: bool,
     depth: u32,
-}
-
-/// What is stored in a variable, in textual order.
-#[derive(Clone, Default)]
-struct Stores {
-    /// Whole values: the first by its declaration, if `declared`.
-    whole: Vec<TermId>,
-    declared: bool,
-    /// By field.
-    fields: Vec<(Arc<str>, TermId)>,
-    /// `+=` and the like, or somebody else by its address.
-    others: bool,
-    /// `+=` and the like: it has several values in turn, or, outside of loops, another one than at first.
-    goes_on: bool,
-    moves_on: bool,
-    /// Whether a value is stored whatever happens, behind its declaration.
-    replaced: bool,
 }
 
 struct Reader<'c, 'a> {
@@ -149,6 +149,8 @@ struct Way<'r, 'c, 'a> {
     taken: RefCell<Vec<Taken>>,
     most: RefCell<usize>,
     called: RefCell<bool>,
+    /// Where elements were taken that each give a launch of their own.
+    elements: RefCell<Vec<(*const Body, TermId)>>,
 }
 
 impl<'a> Reader<'_, 'a> {
@@ -183,47 +185,10 @@ impl<'a> Reader<'_, 'a> {
         if let Some(known) = self.stores.borrow().get(&key) {
             return known.clone();
         }
-        let mut out = Stores { others: body.symbols[s].address_taken, ..Stores::default() };
-        let always: Vec<TermId> = body.args(body.root).last().map_or(Vec::new(), |&b| body.args(b).to_vec());
-        for t in body.walk(body.root) {
-            let args = body.args(t);
-            match (body.op(t), args) {
-                (Op::Declare(d), &[init]) if *d == s => {
-                    out.whole.insert(0, init);
-                    out.declared = true;
-                }
-                (Op::Assign, &[place, value]) => match (body.op(place), body.args(place)) {
-                    (Op::Sym(p), _) if *p == s => {
-                        out.whole.push(value);
-                        out.replaced |= always.contains(&t);
-                    }
-                    (Op::Member { field, arrow: false }, &[base]) if body.as_symbol(base) == Some(s) => {
-                        out.fields.push((field.clone(), value))
-                    }
-                    _ => out.others |= base_of(body, place) == Some(s),
-                },
-                (Op::Compound(_) | Op::Step { .. }, &[place, ..]) if base_of(body, place) == Some(s) => {
-                    (out.others, out.goes_on) = (true, true);
-                    let span = body.span(t);
-                    out.moves_on |= !body.loops(body.root).any(|l| body.span(l).contains(span));
-                }
-                _ => {}
-            }
-        }
-        let out = Rc::new(out);
+        let out = Rc::new(Stores::of(body, s));
         self.stores.borrow_mut().insert(key, out.clone());
         out
     }
-}
-
-/// The variable of which a place is a part.
-fn base_of(body: &Body, mut place: TermId) -> Option<SymbolId> {
-    while let (Op::Member { arrow: false, .. } | Op::Index | Op::Cast, &[base, ..]) =
-        (body.op(place), body.args(place))
-    {
-        place = base;
-    }
-    body.as_symbol(place)
 }
 
 impl<'a> Way<'_, '_, 'a> {
@@ -246,6 +211,10 @@ impl<'a> Way<'_, '_, 'a> {
             }
         }
         out.called = *self.called.borrow();
+        // two choices are not tried with each other
+        if self.elements.borrow().len() > 1 || out.taken.iter().any(|t| t.why != TakenAs::Each) {
+            out.is_one_of_several();
+        }
         out
     }
 
@@ -436,7 +405,7 @@ impl<'a> Way<'_, '_, 'a> {
                 None => self.either(frame, a, b),
             },
             (Op::Member { field, arrow: false }, &[base]) => self.member(frame, t, base, field),
-            (Op::Index, &[array, at]) => self.element(frame, array, at),
+            (Op::Index, &[array, at]) => self.element(frame, t, array, at),
             (Op::Call, [callee, args @ ..]) => self.call(frame, t, *callee, args),
             (Op::Sym(s), _) => self.variable(frame, *s),
             _ => None,
@@ -491,7 +460,7 @@ impl<'a> Way<'_, '_, 'a> {
     }
 
     /// An element of an array whose elements the text says: that of a known place, else each in turn.
-    fn element(&self, frame: &Rc<CalledAs<'a>>, array: TermId, at: TermId) -> Option<Num> {
+    fn element(&self, frame: &Rc<CalledAs<'a>>, t: TermId, array: TermId, at: TermId) -> Option<Num> {
         let body = frame.body;
         let s = body.as_symbol(array)?;
         let stores = self.reader.stores(body, s);
@@ -513,7 +482,12 @@ impl<'a> Way<'_, '_, 'a> {
         }
         let k = self.choose(frame, items.len())?;
         let v = self.number(frame, items[k])?;
-        self.take(frame, items[k], &body.symbols[s].name, v.int(), TakenAs::OneOf);
+        let site = (body as *const Body, t);
+        if !self.elements.borrow().contains(&site) {
+            self.elements.borrow_mut().push(site);
+        }
+        let why = if is_only_read(body, s) { TakenAs::Each } else { TakenAs::OneOf };
+        self.take(frame, items[k], &body.symbols[s].name, v.int(), why);
         Some(v)
     }
 

@@ -8,6 +8,7 @@ mod copies;
 pub(crate) mod launch_extents;
 pub(crate) mod launch_given;
 mod launch_numbers;
+mod launch_stores;
 mod launches;
 mod memory;
 mod reaching;

@@ -13,7 +13,7 @@ use super::collect::{AccessKind, KernelAccess, Seen};
 use super::eval::{Indices, Machine};
 use super::requests::{Places, Requests};
 use super::sampled::some_blocks;
-use super::trace::Traced;
+use super::traced::Traced;
 use super::{KernelLaunch, LocalArray};
 
 /// An access of a kernel to memory.
@@ -158,7 +158,7 @@ pub(super) struct ByteOffset {
 
 impl ByteOffset {
     /// Whether the pointer may be another one than the kernel was given.
-    fn moved(&self, seen: &Seen) -> bool {
+    pub(super) fn moved(&self, seen: &Seen) -> bool {
         self.pointer.is_some_and(|p| seen.definitions.contains_key(&p) || seen.exposed.contains(&p))
     }
 }

@@ -6,7 +6,7 @@ use term::device::Index;
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::collect::{AccessKind, Seen};
-use super::trace::Traced;
+use super::traced::Traced;
 use super::BranchFact;
 
 /// A branch that takes few lanes of many warps.

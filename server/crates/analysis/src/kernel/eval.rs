@@ -172,6 +172,15 @@ pub(super) fn axes_apart(body: &Body, program: &Program) -> [[bool; 3]; 2] {
     [of(true), of(false)]
 }
 
+/// Whether it names blocks, or the grid's extents.
+pub(super) fn names_blocks(body: &Body, program: &Program) -> bool {
+    let names = |b: &Body, _: &str| {
+        let is_grid = |w: Option<Word>| matches!(w, Some(Word::Index(Index::Block | Index::GridSize)));
+        b.walk(b.root).any(|t| matches!(b.op(t), Op::Sym(s) if is_grid(b.symbols[*s].device)))
+    };
+    axes_by(body, program, names) != [false; 3]
+}
+
 fn axes_by(body: &Body, program: &Program, uses: impl Fn(&Body, &str) -> bool) -> [bool; 3] {
     let mut seen: Vec<Arc<str>> = Vec::new();
     let mut open: Vec<&Body> = vec![body];

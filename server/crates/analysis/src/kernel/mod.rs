@@ -14,6 +14,7 @@ mod collect;
 mod cost;
 mod effects;
 mod eval;
+mod glance;
 mod interpret;
 mod lanes;
 mod local;
@@ -28,6 +29,7 @@ mod set_variables;
 mod steps;
 mod symbolic;
 mod trace;
+mod traced;
 mod uniformity;
 
 use std::sync::Arc;
@@ -48,7 +50,7 @@ pub use races::{
     kernel_races, OutOfRange, RaceObstacle, RaceSide, RaceVerdict, RaceWitness, Reach, Shapes, Touch,
 };
 pub use requests::Requests;
-pub use trace::BarrierCount;
+pub use traced::BarrierCount;
 
 use crate::{Across, Program};
 
@@ -271,6 +273,15 @@ pub fn kernel_within(body: &Body, program: &Program, launch: &KernelLaunch, budg
     facts.reloads = cost::reloads(body, &seen);
     facts.overflows = overflow::overflows(body, &seen, launch);
     races::examine(body, program, &seen, launch, &mut facts);
+    // what is seen to happen needs no guess
+    if let RaceVerdict::Race(list) = &facts.races {
+        let seen_there = |t: TermId| list.iter().any(|w| w.first.term == t || w.second.term == t);
+        facts.lost_updates.retain(|u| u.subscript.is_some() || u.extreme.is_some() || !seen_there(u.place));
+    }
+    let alone = |e: Option<[u32; 3]>| e == Some([1; 3]);
+    if alone(launch.grid) && alone(launch.block) {
+        facts.lost_updates.retain(|u| u.subscript.is_some() || u.extreme.is_some());
+    }
     let usual = gpu::Limits::default().lanes;
     if launch.limits.lanes != usual && launch.grid.is_some() && launch.block.is_some() {
         facts.other_lanes = lanes::fault(body, program, &seen, launch, usual);

@@ -43,7 +43,7 @@ pub(super) fn lost_updates(body: &Body, seen: &Seen) -> Vec<LostUpdate> {
             Op::Assign => body.args(t).get(1).is_some_and(|&v| body.walk(v).any(|x| body.same(x, place))),
             _ => false,
         };
-        if !updates || !matches!(body.op(place), Op::Index) {
+        if !updates || !matches!(body.op(place), Op::Index | Op::Deref) {
             continue;
         }
         let Some(p) = access::place(body, place) else { continue };
@@ -53,7 +53,13 @@ pub(super) fn lost_updates(body: &Body, seen: &Seen) -> Vec<LostUpdate> {
         if kinds.contains(&From::Thread) || kinds.contains(&From::Block) && p.space != Space::Shared {
             continue;
         }
-        let Some(k) = kinds.iter().position(|k| *k == From::Memory) else { continue };
+        let Some(k) = kinds.iter().position(|k| *k == From::Memory) else {
+            if is_one_place(body, seen, place, &p) {
+                let shared = p.space == Space::Shared;
+                out.push(LostUpdate { term: t, place, subscript: None, shared, extreme: None });
+            }
+            continue;
+        };
         // one thread alone loses nothing
         let alone = seen.accesses.iter().filter(|a| a.place == place).any(|a| {
             a.at.guards.iter().any(|&(c, holds)| {
@@ -74,6 +80,38 @@ pub(super) fn lost_updates(body: &Body, seen: &Seen) -> Vec<LostUpdate> {
         }
     }
     out
+}
+
+/// Whether all threads that come to a place mean one, and more than one may come: `(*count)++` behind no condition but the end of what
+/// is worked on, and what memory holds.
+fn is_one_place(body: &Body, seen: &Seen, place: TermId, p: &access::ByteOffset) -> bool {
+    let fixed = |t: TermId| {
+        body.walk(t).all(|x| match body.op(x) {
+            Op::Sym(s) => !seen.definitions.contains_key(s) && !seen.exposed.contains(s),
+            Op::Call | Op::Index | Op::Deref => false,
+            _ => true,
+        })
+    };
+    let by_thread = |t: TermId| from(body, seen, t, &mut FxHashSet::default()) >= From::Block;
+    let by_number = |t: TermId| body.walk(t).any(|x| matches!(body.op(x), Op::Int(_)));
+    let lets_many = |&(c, holds): &(TermId, bool)| match (body.op(c), body.args(c)) {
+        _ if !by_thread(c) => !narrows(body, c) || body.walk(c).any(|x| matches!(body.op(x), Op::Index)),
+        (Op::Binary(term::BinOp::Lt | term::BinOp::Le), &[a, b]) => {
+            holds && by_thread(a) && !by_thread(b) && !by_number(b)
+        }
+        (Op::Binary(term::BinOp::Ge | term::BinOp::Gt), &[a, b]) => {
+            !holds && by_thread(a) && !by_thread(b) && !by_number(b)
+        }
+        _ => false,
+    };
+    // a lock may be held, by whatever is called
+    let calls = |t: TermId| matches!(body.op(t), Op::Call) && !uniformity::is_harmless(body, t);
+    if body.walk(body.root).any(calls) {
+        return false;
+    }
+    let uses = body.uses_index(body.root, Index::Thread) && p.parts.iter().all(|&(i, _)| fixed(i));
+    let mut all = seen.accesses.iter().filter(|a| a.place == place).peekable();
+    uses && !p.moved(seen) && all.peek().is_some() && all.all(|a| a.at.guards.iter().all(lets_many))
 }
 
 /// `if (v > x[i]) x[i] = v;` where threads may mean one place: between the look and the store others come.

@@ -4,6 +4,7 @@
 //! names the parameters that must not overlap. *Race* is two accesses that happen in every schedule. Where the launch is too
 //! large to follow, or nobody says it, parts and launches are tried ([`sampled`]).
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use term::device::{Scope, Tally, Word};
@@ -12,7 +13,7 @@ use term::{Body, Op, TermId};
 use super::collect::Seen;
 use super::replay::{self, Meeting, ObjectKind, Site, Trace};
 use super::sampled;
-use super::symbolic::{self, Axes};
+use super::symbolic::{self, Axes, Wanted};
 use super::{BarrierFact, BarrierVerdict, KernelFacts, KernelLaunch, KernelObstacle, Split};
 use crate::calls::inline;
 use crate::limits::kernel_races::MAX_LISTED;
@@ -87,12 +88,14 @@ pub enum RaceVerdict {
 pub struct Shapes {
     /// Axes along which a block may have threads.
     pub axes: u32,
-    /// Axes along which there may be blocks.
+    /// Axes along which there may be blocks; 0: there is one.
     pub block_axes: u32,
     /// Only with blocks of this shape.
     pub block: Option<[u32; 3]>,
     /// Nothing says that blocks have that shape but that of a shared array.
     pub suggested: bool,
+    /// Only as long as no index that is computed from what the kernel is given passes 2^31 - 1.
+    pub indices: bool,
 }
 
 impl Default for RaceVerdict {
@@ -268,8 +271,9 @@ pub(super) fn tile_of(body: &Body) -> Option<[u32; 3]> {
 }
 
 /// How many axes a proof must be for: every launch has threads along x; along the others those have that name them, and the
-/// known one. Second: the same with threads and blocks told apart, where that is less.
-fn axes_of(body: &Body, program: &Program, launch: &KernelLaunch) -> [Option<Axes>; 2] {
+/// known one. Second: the same with threads and blocks told apart, where that is less. Last: one block alone, where the kernel names none
+/// and nothing says that there are more.
+fn axes_of(body: &Body, program: &Program, launch: &KernelLaunch) -> [Option<Axes>; 3] {
     let wide = |e: Option<[u32; 3]>, a: usize| e.is_some_and(|e| e[a] > 1);
     let most = |named: &[bool; 3], e: Option<[u32; 3]>| {
         (1..3).rev().find(|&a| named[a] || wide(e, a)).map_or(1, |a| a as u32 + 1)
@@ -279,15 +283,19 @@ fn axes_of(body: &Body, program: &Program, launch: &KernelLaunch) -> [Option<Axe
     let [threads, blocks] = super::eval::axes_apart(body, program);
     let less = Axes { threads: most(&threads, launch.block), blocks: most(&blocks, launch.grid) };
     let all = Axes { threads: all, blocks: all };
-    [Some(all), (less != all).then_some(less)]
+    let alone = Axes { threads: less.threads, blocks: 0 };
+    let names_none = launch.grid.is_none() && !super::eval::names_blocks(body, program);
+    [Some(all), (less != all).then_some(less), names_none.then_some(alone)]
 }
 
 /// A proof for every launch, else for every one with these blocks, else for this one.
+/// `shared`: which launches have no races in shared memory, where that is known otherwise.
 fn symbolic_verdict(
     body: &Body,
     program: &Program,
     seen: &Seen,
     launch: &KernelLaunch,
+    shared: Option<&dyn Fn(&KernelLaunch) -> bool>,
 ) -> Result<RaceVerdict, RaceObstacle> {
     let any = KernelLaunch {
         most_threads: launch.most_threads,
@@ -301,26 +309,33 @@ fn symbolic_verdict(
     };
     let mut out = Err(RaceObstacle::Kernel(KernelObstacle::NoLaunch));
     for axes in axes_of(body, program, launch).into_iter().flatten() {
-        let shapes =
-            |block, suggested| Shapes { axes: axes.threads, block_axes: axes.blocks, block, suggested };
+        let shapes = |block, suggested, indices| Shapes {
+            axes: axes.threads,
+            block_axes: axes.blocks,
+            block,
+            suggested,
+            indices,
+        };
         let prove = |l: &KernelLaunch, conditional: bool, suggested: bool| {
-            let proof = symbolic::prove(body, program, seen, l, axes, conditional)?;
+            let wanted = Wanted { axes, conditional, only_global: shared.is_some() };
+            let proof = symbolic::prove(body, program, seen, l, wanted)?;
             let met = |n: &Arc<str>| launch.values.iter().all(|(v, x)| v != n || *x >= 1);
             if !proof.positive.iter().all(met) {
                 return Err(RaceObstacle::Kernel(KernelObstacle::NotFound));
             }
             Ok(RaceVerdict::Free {
-                shapes: l.grid.is_none().then(|| shapes(l.block, suggested)),
+                shapes: l.grid.is_none().then(|| shapes(l.block, suggested, proof.indices)),
                 apart: proof.apart,
                 positive: proof.positive,
             })
         };
         // blocks as large as the tile they share
+        let free = |l: &KernelLaunch| shared.is_none_or(|free| free(l));
         let tile = tile_of(body).filter(|_| launch.block.is_none());
-        let tiled = tile.map(|t| KernelLaunch { block: Some(t), ..any.clone() });
-        let mut tried: Vec<&KernelLaunch> = vec![&any];
-        for l in [&blocks, &this] {
-            if !tried.contains(&l) {
+        let tiled = tile.map(|t| KernelLaunch { block: Some(t), ..any.clone() }).filter(|l| free(l));
+        let mut tried: Vec<&KernelLaunch> = Vec::new();
+        for l in [&any, &blocks, &this] {
+            if !tried.contains(&l) && free(l) {
                 tried.push(l);
             }
         }
@@ -336,6 +351,8 @@ fn symbolic_verdict(
             }
             found = match (prove(l, conditional, suggested), found) {
                 (Err(why), Err(RaceObstacle::Kernel(KernelObstacle::NoLaunch))) => Err(why),
+                // what stands against it with the blocks that are known says more than what does with others
+                (Err(why), _) if !conditional && !suggested => Err(why),
                 (Err(_), before) => before,
                 (free, _) => return free,
             };
@@ -357,16 +374,55 @@ fn proof(
     seen: &Seen,
     launch: &KernelLaunch,
 ) -> Result<RaceVerdict, RaceObstacle> {
-    let why = match symbolic_verdict(body, program, seen, launch) {
+    let why = match symbolic_verdict(body, program, seen, launch, None) {
         Ok(free) => return Ok(free),
         Err(why) => why,
     };
-    let Some(e) = inline::expand_calls(body, program) else { return Err(why) };
-    if inline::read(e.body.len(), &seen.budget).is_err() {
-        return Err(RaceObstacle::Kernel(KernelObstacle::Budget));
+    let expanded = inline::expand_calls(body, program);
+    let inside = match &expanded {
+        None => None,
+        Some(e) if inline::read(e.body.len(), &seen.budget).is_err() => {
+            return Err(RaceObstacle::Kernel(KernelObstacle::Budget));
+        }
+        Some(e) => Some((e, super::collect::collect(&e.body, program, &seen.budget))),
+    };
+    let why = match &inside {
+        None => why,
+        Some((e, seen)) => match symbolic_verdict(&e.body, program, seen, launch, None) {
+            Ok(free) => return Ok(free),
+            Err(why) => at_home(e, why),
+        },
+    };
+    // what the threads of a block do in shared memory is followed one by one, as if the block were any
+    let all = inside.as_ref().map_or(body, |(e, _)| &e.body);
+    let has_shared = all.symbols.iter().any(|s| s.storage == term::Storage::Shared);
+    if !has_shared || !matches!(why, RaceObstacle::MayMeet { .. }) {
+        return Err(why);
     }
-    let seen = super::collect::collect(&e.body, program, &seen.budget);
-    symbolic_verdict(&e.body, program, &seen, launch).map_err(|why| at_home(&e, why))
+    let known: RefCell<Vec<(KernelLaunch, bool)>> = RefCell::default();
+    let free = |l: &KernelLaunch| {
+        let mut known = known.borrow_mut();
+        if let Some((_, free)) = known.iter().find(|(k, _)| k == l) {
+            return *free;
+        }
+        let free = l.block.is_some() && is_shared_free(body, program, seen, l);
+        known.push((l.clone(), free));
+        free
+    };
+    let (all, seen) = inside.as_ref().map_or((body, seen), |(e, seen)| (&e.body, seen));
+    symbolic_verdict(all, program, seen, launch, Some(&free)).map_err(|_| why)
+}
+
+/// Whether no two threads of a block, whichever of the grid it is, can meet in shared memory.
+fn is_shared_free(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch) -> bool {
+    let Ok(mut trace) = replay::replay_any_block(body, program, launch, seen) else { return false };
+    if trace.missed.is_some() || !out_of_range(&trace, launch).is_empty() {
+        return false;
+    }
+    let objects = std::mem::take(&mut trace.objects);
+    trace.events.retain(|e| objects[e.object as usize].kind == ObjectKind::Shared);
+    trace.objects = objects;
+    replay::judge(&trace).is_ok_and(|meetings| meetings.is_empty())
 }
 
 /// An obstacle, told of the kernel as it is written.

@@ -35,7 +35,7 @@ pub struct Requests {
     /// Two lanes of one request that ask for different words of a bank (different addresses of constant memory), and the bank,
     /// where there are most.
     pub collide: Option<(u32, u32, u32)>,
-    /// Bytes between what the first two lanes of the worst request ask for.
+    /// Bytes between what neighbouring lanes of the worst request ask for, where all of them are as far apart.
     pub stride: Option<i64>,
     /// Passes that bank conflicts of shared memory, or different addresses of constant memory, cost.
     pub conflicts: u64,
@@ -72,10 +72,7 @@ impl Requests {
         let size = size.max(1);
         self.count += 1;
         self.lanes += lanes.len() as u64;
-        let stride = match lanes {
-            [a, b, ..] => i64::try_from(b.1 - a.1).ok(),
-            _ => None,
-        };
+        let stride = even_stride(lanes);
         if space == Space::Constant {
             let ways = distinct(lanes);
             if ways > self.ways {
@@ -108,6 +105,14 @@ impl Requests {
             self.stride = stride;
         }
     }
+}
+
+/// Bytes between neighbouring lanes, where all of a request are as far apart.
+fn even_stride(lanes: &[(u32, i128)]) -> Option<i64> {
+    let (first, second) = (lanes.first()?, lanes.get(1)?);
+    let stride = second.1 - first.1;
+    let even = |w: &[(u32, i128)]| w[0].0 + 1 == w[1].0 && w[1].1 - w[0].1 == stride;
+    i64::try_from(stride).ok().filter(|_| lanes.windows(2).all(even))
 }
 
 fn distinct(lanes: &[(u32, i128)]) -> u64 {

@@ -74,11 +74,14 @@ pub(super) fn part<'a>(
 ) -> Option<Trace<'a>> {
     let grid = launch.grid?;
     let look = |blocks: &[u32], steps| replay::replay_part(body, program, launch, seen, blocks, steps).ok();
-    let several = look(&corner(grid), SEVERAL)?;
-    if several.cut {
-        return look(&[inner(grid)], ALONE);
+    // one that is not soon done has no room for others beside it
+    if !look(&[inner(grid)], GLANCE)?.cut {
+        let several = look(&corner(grid), SEVERAL)?;
+        if !several.cut {
+            return Some(several);
+        }
     }
-    Some(several)
+    look(&[inner(grid)], ALONE)
 }
 
 fn open(body: &Body, launch: &KernelLaunch) -> Vec<Arc<str>> {

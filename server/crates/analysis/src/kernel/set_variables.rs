@@ -1,7 +1,9 @@
 //! Which variables statements of a kernel set: what was known of them before a loop does not hold in it.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashSet;
-use term::{Body, Op, SymbolId, TermId, TypeKind};
+use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 /// Variables that the terms set, whole or a part, and those that places which were not understood may set.
 pub(super) fn set_in(body: &Body, terms: &[TermId]) -> FxHashSet<SymbolId> {
@@ -28,4 +30,30 @@ pub(super) fn set_in(body: &Body, terms: &[TermId]) -> FxHashSet<SymbolId> {
         }
     }
     out
+}
+
+/// A member of a structure that the kernel is given and never changes, as `p.n` names it; `base`: the structure.
+pub(super) fn given_member(body: &Body, t: TermId, base: TermId) -> Option<Arc<str>> {
+    let Op::Member { field, arrow: false } = body.op(t) else { return None };
+    let s = body.as_symbol(base)?;
+    let symbol = &body.symbols[s];
+    let set = |x: TermId| {
+        let changes = body.op(x).is_write() || matches!(body.op(x), Op::AddrOf);
+        changes && body.args(x).first().is_some_and(|&p| variable_of(body, p) == Some(s))
+    };
+    let given = matches!(symbol.storage, Storage::Param(_));
+    (given && !body.walk(body.root).any(set)).then(|| format!("{}.{field}", symbol.name).into())
+}
+
+/// The variable a place is a part of, not through pointers.
+pub(super) fn variable_of(body: &Body, t: TermId) -> Option<SymbolId> {
+    let mut at = t;
+    loop {
+        match (body.op(at), body.args(at)) {
+            (Op::Sym(s), _) => return Some(*s),
+            (Op::Index, &[b, _]) => at = b,
+            (Op::Member { arrow: false, .. }, &[b]) => at = b,
+            _ => return None,
+        }
+    }
 }

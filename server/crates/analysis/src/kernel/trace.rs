@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use term::{Body, Op, SymbolId, TermId};
 
 use super::collect::{AccessKind, Seen};
@@ -19,63 +19,12 @@ use super::cost::Turns;
 use super::effects::{effects, is_quiet, Effects};
 use super::interpret::{walk, Flows, If, Jump, Loop, Run, Switch, Values};
 use super::nums::{first, lanes, Lanes, Nums, Val};
-use super::requests::Requests;
-use super::{KernelLaunch, Split};
+use super::replay::{coordinates, count};
+use super::traced::{BarrierCount, Traced};
+use super::{glance, KernelLaunch, Split};
 pub(super) use crate::limits::kernel_trace::MAX_DEPTH;
-use crate::limits::kernel_trace::{FUEL, MAX_THREADS, PER_STEP};
+use crate::limits::kernel_trace::{FUEL, GLANCED_TIMES, MAX_THREADS, MIN_GLANCED, PER_STEP};
 use crate::Program;
-
-/// Where a warp passes a barrier.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct BarrierCount {
-    /// Times it opens, all blocks together.
-    pub opened: u64,
-    /// Threads that wait, and those of them that touched no memory since the barrier before.
-    pub threads: u64,
-    /// `None`: whether threads touched memory is not always known.
-    pub idle: Option<u64>,
-}
-
-/// What is exactly known.
-#[derive(Default)]
-pub(super) struct Traced {
-    accesses: FxHashMap<(TermId, AccessKind), Requests>,
-    branches: FxHashMap<TermId, BTreeMap<(u32, u32), u64>>,
-    packed: FxHashMap<TermId, u64>,
-    barriers: FxHashMap<TermId, BarrierCount>,
-    /// Two threads that decide differently, or of which one does not come to the barrier.
-    pub(super) parted: FxHashMap<TermId, Split>,
-    /// The object that an access through a pointer reaches; `None`: several.
-    pub(super) objects: FxHashMap<TermId, Option<SymbolId>>,
-    /// Terms of which nothing is known.
-    spoiled: FxHashSet<TermId>,
-    /// Accesses with an offset that is not known.
-    open: FxHashSet<(TermId, AccessKind)>,
-}
-
-impl Traced {
-    /// All requests of an access; `None`: they are not known.
-    pub(super) fn requests(&self, place: TermId, kind: AccessKind) -> Option<Requests> {
-        if self.spoiled.contains(&place) || self.open.contains(&(place, kind)) {
-            return None;
-        }
-        let seen = self.accesses.get(&(place, kind)).cloned().unwrap_or_default();
-        Some(Requests { exact: true, ..seen })
-    }
-    pub(super) fn lanes(&self, branch: TermId) -> Option<BTreeMap<(u32, u32), u64>> {
-        let known = !self.spoiled.contains(&branch);
-        known.then(|| self.branches.get(&branch).cloned().unwrap_or_default())
-    }
-    /// Warps that the lanes would fill for which a branch holds.
-    pub(super) fn packed(&self, branch: TermId) -> u64 {
-        self.packed.get(&branch).copied().unwrap_or(0)
-    }
-    pub(super) fn barrier(&self, barrier: TermId) -> Option<BarrierCount> {
-        let known = !self.spoiled.contains(&barrier);
-        let none = BarrierCount { idle: Some(0), ..BarrierCount::default() };
-        known.then(|| self.barriers.get(&barrier).cloned().unwrap_or(none))
-    }
-}
 
 /// Follows the launch. `None`: it is not known, too large, or the kernel has parts that are not understood.
 pub(super) fn trace(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch) -> Option<Traced> {
@@ -84,40 +33,40 @@ pub(super) fn trace(body: &Body, program: &Program, seen: &Seen, launch: &Kernel
         return None;
     }
     let (grid, block) = (launch.grid?, launch.block?);
-    let count = |e: [u32; 3]| e.iter().fold(1u64, |p, &x| p.saturating_mul(x as u64));
     let size = count(block);
     if seen.unstructured.is_some() || count(grid).saturating_mul(size) > MAX_THREADS || size == 0 {
         return None;
     }
-    let mut w = WarpTrace {
-        kernel: body,
-        body,
-        program,
-        launch,
-        grid,
-        block,
-        at: Warp::default(),
-        vars: FxHashMap::default(),
-        nest: Vec::new(),
-        gone: 0,
-        live: 0,
-        calls: 0,
-        depth: 0,
-        result: Val::UNKNOWN,
-        lost: false,
-        touched: 0,
-        untold: false,
-        fuel: FUEL.min(seen.budget.left().saturating_mul(PER_STEP)),
-        opened: FxHashMap::default(),
-        turns: Turns::default(),
-        effects: FxHashMap::default(),
-        out: Traced::default(),
-    };
     let statements = *body.args(body.root).get(1)?;
+    if is_far_too_large(body, program, seen, launch, (grid, block), statements) {
+        return None;
+    }
+    let left = seen.budget.left().saturating_mul(PER_STEP);
+    let mut w = WarpTrace::new(body, program, launch, (grid, block), FUEL.min(left));
     let fuel = w.fuel;
     let followed = follow(&mut w, statements, size);
     let _ = seen.budget.spend(1 + (fuel - w.fuel) / PER_STEP);
     followed.then_some(w.out)
+}
+
+/// Whether the launch takes far more operations than there is fuel for.
+fn is_far_too_large(
+    body: &Body,
+    program: &Program,
+    seen: &Seen,
+    launch: &KernelLaunch,
+    (grid, block): ([u32; 3], [u32; 3]),
+    statements: TermId,
+) -> bool {
+    let size = count(block);
+    let warps = size.div_ceil(launch.limits.lanes.into());
+    glance::is_far_too_large(count(grid), warps, MIN_GLANCED, |b, warp| {
+        let fuel = GLANCED_TIMES * FUEL / (warps * count(grid)) + 1;
+        let mut w = WarpTrace::new(body, program, launch, (grid, block), fuel);
+        w.warp(coordinates(b, grid), warp, size as u32, statements);
+        let _ = seen.budget.spend((fuel - w.fuel) / PER_STEP);
+        Some(w.fuel == 0)
+    })
 }
 
 /// Whether the fuel was enough.
@@ -191,6 +140,39 @@ pub(super) struct WarpTrace<'a> {
 }
 
 impl<'a> WarpTrace<'a> {
+    fn new(
+        body: &'a Body,
+        program: &'a Program,
+        launch: &'a KernelLaunch,
+        (grid, block): ([u32; 3], [u32; 3]),
+        fuel: u64,
+    ) -> WarpTrace<'a> {
+        WarpTrace {
+            kernel: body,
+            body,
+            program,
+            launch,
+            grid,
+            block,
+            at: Warp::default(),
+            vars: FxHashMap::default(),
+            nest: Vec::new(),
+            gone: 0,
+            live: 0,
+            calls: 0,
+            depth: 0,
+            result: Val::UNKNOWN,
+            lost: false,
+            touched: 0,
+            untold: false,
+            fuel,
+            opened: FxHashMap::default(),
+            turns: Turns::default(),
+            effects: FxHashMap::default(),
+            out: Traced::default(),
+        }
+    }
+
     fn warp(&mut self, block: [u32; 3], number: u32, size: u32, statements: TermId) {
         let lanes = self.launch.limits.lanes;
         let mask = first((size - number * lanes).min(lanes));

@@ -1,6 +1,7 @@
 //! What is known of the parameters before anything of the root is read: the ranges of indices of loops around it, and the ranges
 //! that types give.
 
+use term::device::Index;
 use term::{BinOp, Op, Storage, SymbolId, TermId};
 
 use crate::algebra::poly::{Constraint, Poly, VarKind};
@@ -95,7 +96,10 @@ impl Builder<'_> {
                 };
                 if let Some(kind) = self.body.types.as_int(ty) {
                     if !kind.signed() {
-                        self.premises.context.push(Constraint::non_negative(Poly::var(v)));
+                        // a block, and a grid, has one of each at least
+                        let least = i128::from(self.is_extent(p));
+                        let above = Poly::var(v).add_constant(-least);
+                        self.premises.context.extend(above.map(Constraint::non_negative));
                     }
                     let var = Poly::var(v);
                     let below = var.scale(-1).and_then(|p| p.add_constant(kind.max()));
@@ -111,5 +115,11 @@ impl Builder<'_> {
                 }
             }
         }
+    }
+
+    /// Whether a parameter is an extent of a launch's blocks or of its grid.
+    fn is_extent(&self, p: &Param) -> bool {
+        let Param::Term(t) = p else { return false };
+        matches!(self.body.index_part(*t), Some((Index::BlockSize | Index::GridSize, _)))
     }
 }

@@ -221,8 +221,13 @@ fn union((space, any): &Asked, budget: &Budget) -> poly::Result<Option<poly::Set
 }
 
 /// Whether no integers satisfy all lines (coefficients by column, then the constant): each of `equal` 0, each of `least` at
-/// least 0. `false`: not shown, or no steps left.
-pub(crate) fn impossible(columns: usize, equal: Vec<Line>, least: Vec<Line>, budget: &Budget) -> bool {
+/// least 0. `most`: steps that isl is worth, where elimination does not tell. `false`: not shown, or no steps left.
+pub(crate) fn impossible(
+    columns: usize,
+    equal: Vec<Line>,
+    least: Vec<Line>,
+    (budget, most): (&Budget, u64),
+) -> bool {
     let large = |l: &Line| l.iter().any(|c| !(-LIMIT < *c && *c < LIMIT));
     let (mut equal, mut least) = (equal, least);
     // less said is no more shown
@@ -248,7 +253,7 @@ pub(crate) fn impossible(columns: usize, equal: Vec<Line>, least: Vec<Line>, bud
                 .map(|l| poly::Constraint::eq(row(l)))
                 .chain(system.least.iter().map(|l| poly::Constraint::ge(row(l))))
                 .collect();
-            let part = budget.part(budget.left().min(30_000));
+            let part = budget.part(budget.left().min(most));
             let space = poly::Space { params: 0, dims: columns };
             let empty = poly::Set::from_constraints(space, 0, &rows, &part).and_then(|s| s.is_empty(&part));
             let _ = budget.spend(part.taken());

@@ -41,7 +41,7 @@ mod stand_ins;
 mod stmt;
 pub(crate) mod unit;
 mod values;
-mod vendors;
+pub mod vendors;
 
 pub(crate) use names::{is_keyword, looks_like_macro};
 pub(crate) use objects::SCOPED;

@@ -1,8 +1,29 @@
 //! Headers that come with CUDA's toolkit and its samples. Where one is not found, what it would define is not known; but it defines
 //! names of its makers alone, and none by which a program chooses its own text.
 
-/// A header of the toolkit, by the name that programs include (CUDA toolkit documentation, `include/`).
+/// A header of the toolkit or of its samples, which many programs copy.
 pub(crate) fn is_header(name: &str) -> bool {
+    const SAMPLES: [&str; 9] = [
+        "helper_cuda",
+        "helper_cuda_drvapi",
+        "helper_cusolver",
+        "helper_functions",
+        "helper_gl",
+        "helper_image",
+        "helper_math",
+        "helper_string",
+        "helper_timer",
+    ];
+    is_toolkit(name) || stem(name).is_some_and(|s| SAMPLES.contains(&s))
+}
+
+fn stem(name: &str) -> Option<&str> {
+    name.strip_suffix(".h").or_else(|| name.strip_suffix(".hpp"))
+}
+
+/// Whether a name that programs include is that of a header of CUDA's toolkit or its libraries, and not a program's own (CUDA toolkit
+/// documentation, `include/`).
+pub fn is_toolkit(name: &str) -> bool {
     const FOLDERS: [&str; 8] =
         ["cooperative_groups/", "cub/", "thrust/", "cuda/", "nvtx3/", "crt/", "nv/", "cutlass/"];
     const LIBRARIES: [&str; 14] = [
@@ -56,7 +77,9 @@ pub(crate) fn is_header(name: &str) -> bool {
         "fatbinary_section",
         "nvJitLink",
     ];
-    const CUDA: [&str; 19] = [
+    const CUDA: [&str; 21] = [
+        "cuda",
+        "cuda_runtime",
         "cuda_runtime_api",
         "cuda_bf16",
         "cuda_fp16",
@@ -77,25 +100,11 @@ pub(crate) fn is_header(name: &str) -> bool {
         "cuda_stdint",
         "cuda_occupancy",
     ];
-    let stem = name.strip_suffix(".h").or_else(|| name.strip_suffix(".hpp"));
-    // of the samples, which many programs copy
-    const SAMPLES: [&str; 9] = [
-        "helper_cuda",
-        "helper_cuda_drvapi",
-        "helper_cusolver",
-        "helper_functions",
-        "helper_gl",
-        "helper_image",
-        "helper_math",
-        "helper_string",
-        "helper_timer",
-    ];
     let is_atomic =
         |s: &str| s.starts_with("sm_") && (s.ends_with("_functions") || s.ends_with("_intrinsics"));
     FOLDERS.iter().any(|f| name.starts_with(f))
-        || stem.is_some_and(|s| {
+        || stem(name).is_some_and(|s| {
             LIBRARIES.contains(&s)
-                || SAMPLES.contains(&s)
                 || OTHERS.contains(&s)
                 || CUDA.contains(&s)
                 || is_atomic(s)

@@ -19,7 +19,7 @@ impl Ask {
         let with = |launch: &KernelLaunch| Some(self.kernel_facts_with(item, launch));
         let all = all
             .into_iter()
-            .filter_map(|launch| Some((for_any_taken(&self.doc, item, &launch, with)?, launch)));
+            .filter_map(|launch| Some((for_any_taken(&self.doc, item, &launch, &with)?, launch)));
         together(&self.doc, item, all.collect(), are_all, with).unwrap_or_default()
     }
 
@@ -54,7 +54,7 @@ impl Ask {
         let (all, are_all) = launches_of(&self.doc, item);
         let with = |launch: &KernelLaunch| Some(self.known(&self.key(item, launch))?.0);
         let known =
-            all.into_iter().map(|launch| Some((for_any_taken(&self.doc, item, &launch, with)?, launch)));
+            all.into_iter().map(|launch| Some((for_any_taken(&self.doc, item, &launch, &with)?, launch)));
         together(&self.doc, item, known.collect::<Option<Vec<_>>>()?, are_all, with)
     }
 
@@ -94,10 +94,11 @@ fn for_any_taken(
     doc: &Doc,
     item: &front::Item,
     launch: &KernelLaunch,
-    with: impl Fn(&KernelLaunch) -> Option<Arc<KernelFacts>>,
+    with: &dyn Fn(&KernelLaunch) -> Option<Arc<KernelFacts>>,
 ) -> Option<Arc<KernelFacts>> {
     let facts = with(launch)?;
-    if launch.taken.is_empty() || !matches!(facts.races, RaceVerdict::Free { .. }) {
+    let for_all = || launch.taken.is_empty() || super::shape::are_all(doc, item);
+    if !matches!(facts.races, RaceVerdict::Free { .. }) || for_all() {
         return Some(facts);
     }
     let block =
@@ -106,12 +107,16 @@ fn for_any_taken(
         block,
         most_threads: item.launch_bounds,
         limits: launch.limits,
+        same: launch.same.clone(),
         ..KernelLaunch::default()
     };
     let with_any = with(&any)?;
     let mut out = (*facts).clone();
+    // nor if it is where there is one block alone
+    let alone =
+        |free: &RaceVerdict| matches!(free, RaceVerdict::Free { shapes: Some(s), .. } if s.block_axes == 0);
     out.races = match &with_any.races {
-        free @ RaceVerdict::Free { .. } => free.clone(),
+        free @ RaceVerdict::Free { .. } if !alone(free) => free.clone(),
         _ => RaceVerdict::Unknown(RaceObstacle::Taken(launch.taken.clone())),
     };
     for (mine, other) in out.barriers.iter_mut().zip(&with_any.barriers) {
@@ -129,7 +134,7 @@ fn with_what_is_given(
     item: &front::Item,
     facts: Arc<KernelFacts>,
     launch: &KernelLaunch,
-    with: &impl Fn(&KernelLaunch) -> Option<Arc<KernelFacts>>,
+    with: &dyn Fn(&KernelLaunch) -> Option<Arc<KernelFacts>>,
 ) -> Option<Arc<KernelFacts>> {
     let RaceVerdict::Free { apart, .. } = &facts.races else { return Some(facts) };
     let names: Vec<Arc<str>> = super::shape::parameters(&item.body).collect();
@@ -141,42 +146,62 @@ fn with_what_is_given(
         let of = |name| pointed_into(&at.0.body, argument(at, name)?);
         of(a).zip(of(b)).is_some_and(|(a, b)| a == b)
     };
-    let given = doc.launches(&item.name).find_map(|at| {
-        let both = apart.iter().find(|both| into_one(&at, both))?;
-        Some((at, both.clone()))
-    });
-    let Some((at, parameters)) = given else { return Some(facts) };
-    let unknown = || {
-        let at = at.0.body.span(at.1).shifted(at.0.span.start);
-        let why = RaceObstacle::Given { parameters: parameters.clone(), at };
-        Some(Arc::new(KernelFacts { races: RaceVerdict::Unknown(why), ..(*facts).clone() }))
+    let one = |at: &(&front::Item, TermId), [a, b]: &[Arc<str>; 2]| {
+        let value = |name| argument(at, name).filter(|&t| is_plain_value(&at.0.body, t));
+        value(a).zip(value(b)).is_some_and(|(a, b)| at.0.body.same(a, b))
     };
-    // the same variable, as it is: nobody moves it between two arguments
-    let one = |[a, b]: &[Arc<str>; 2]| {
-        let variable = |name| at.0.body.as_symbol(argument(&at, name)?);
-        variable(a).zip(variable(b)).is_some_and(|(a, b)| a == b)
-    };
-    let only_launch = doc.given(&item.name).len() == 1 && doc.launches(&item.name).count() == 1;
     let place = |n: &Arc<str>| names.iter().position(|p| p == n);
-    let pairs = apart.iter().filter(|both| into_one(&at, both));
-    if !only_launch || !launch.taken.is_empty() || !pairs.clone().all(one) {
-        return unknown();
-    }
-    // all that are one are named by the first of them
-    let mut same: Vec<[Arc<str>; 2]> = Vec::new();
-    for [a, b] in pairs {
-        let (first, later) = if place(a) <= place(b) { (a, b) } else { (b, a) };
-        let first = same.iter().find(|[l, _]| l == first).map_or(first, |[_, f]| f).clone();
-        if !same.iter().any(|[l, _]| l == later) && first != *later {
-            same.push([later.clone(), first]);
+    let (mut all, mut alike) = (0, Vec::new());
+    for at in doc.launches(&item.name) {
+        let span = at.0.body.span(at.1).shifted(at.0.span.start);
+        let is_this = super::shape::gives(doc, item, span, launch);
+        if is_this == Some(false) {
+            continue;
+        }
+        all += 1;
+        let pairs: Vec<&[Arc<str>; 2]> = apart.iter().filter(|both| into_one(&at, both)).collect();
+        let Some(first) = pairs.first() else { continue };
+        let why = RaceObstacle::Given { parameters: (*first).clone(), at: span };
+        let unknown = || Some(Arc::new(KernelFacts { races: RaceVerdict::Unknown(why), ..(*facts).clone() }));
+        if !pairs.iter().all(|both| one(&at, both)) {
+            return unknown();
+        }
+        // all that are one are named by the first of them
+        let mut same: Vec<[Arc<str>; 2]> = Vec::new();
+        for [a, b] in pairs {
+            let (first, later) = if place(a) <= place(b) { (a, b) } else { (b, a) };
+            let first = same.iter().find(|[l, _]| l == first).map_or(first, |[_, f]| f).clone();
+            if !same.iter().any(|[l, _]| l == later) && first != *later {
+                same.push([later.clone(), first]);
+            }
+        }
+        let launch = KernelLaunch { same: SamePointers(same), ..launch.clone() };
+        let told = for_any_taken(doc, item, &launch, with)?;
+        match &told.races {
+            RaceVerdict::Free { apart, .. } if !apart.iter().any(|both| into_one(&at, both)) => {
+                alike.push((launch.same, told));
+            }
+            RaceVerdict::Race(_) if is_this.is_some() || doc.launches(&item.name).count() == 1 => {
+                return Some(told)
+            }
+            _ => return unknown(),
         }
     }
-    let told = with(&KernelLaunch { same: SamePointers(same), ..launch.clone() })?;
-    match &told.races {
-        RaceVerdict::Free { apart, .. } if !apart.iter().any(|both| into_one(&at, both)) => Some(told),
-        RaceVerdict::Race(_) => Some(told),
-        _ => unknown(),
-    }
+    // where all give the same that is what is told
+    Some(match alike.first() {
+        Some((same, told)) if alike.len() == all && alike.iter().all(|(s, _)| s == same) => told.clone(),
+        _ => facts,
+    })
+}
+
+/// Whether two such values are one wherever they are spelled alike: nothing but variables and arithmetic.
+fn is_plain_value(body: &Body, t: TermId) -> bool {
+    body.walk(t).all(|x| {
+        matches!(
+            body.op(x),
+            Op::Sym(_) | Op::Int(_) | Op::Cast | Op::Unary(_) | Op::Binary(_) | Op::Arithmetic(_)
+        )
+    })
 }
 
 /// The variable that an argument points into: `x` of `x + 1` and `&x[n]`.

@@ -159,7 +159,7 @@ pub(crate) fn taken_word(doc: &Doc, t: &Taken) -> String {
     };
     match t.why {
         TakenAs::Default => format!("the default{name} {}{place}", t.value),
-        TakenAs::OneOf => {
+        TakenAs::OneOf | TakenAs::Each => {
             format!("{} {}, one of several{place}", name.trim_start(), t.value).trim_start().to_owned()
         }
         TakenAs::Device => format!("devices with{name} {}{place}", t.value),
@@ -255,6 +255,7 @@ fn axes(s: &analysis::Shapes) -> String {
     };
     match s.axes == s.block_axes {
         true => words(s.axes).to_owned(),
+        false if s.block_axes == 0 => format!("one block of {}", words(s.axes)),
         false => format!("blocks of {} in a grid of {}", words(s.axes), words(s.block_axes)),
     }
 }
@@ -276,9 +277,13 @@ pub(crate) fn conditions(facts: &KernelFacts, open: bool) -> String {
         let blocks = s.block.map(extents).unwrap_or_default();
         let _ = write!(out, ", with blocks of {blocks} threads, which a shared array suggests");
     }
-    let few = |s: &&analysis::Shapes| open && !s.suggested && s.axes.min(s.block_axes) < 3;
-    if let Some(s) = shapes.as_ref().filter(few) {
-        let _ = write!(out, ", in launches of {}", axes(s));
+    let few = |s: &analysis::Shapes| open && !s.suggested && s.axes.min(s.block_axes) < 3;
+    if let Some(s) = shapes.as_ref().filter(|s| few(s) || s.block_axes == 0) {
+        let of = if open { axes(s) } else { "one block".to_owned() };
+        let _ = write!(out, ", in launches of {of}");
+    }
+    if shapes.as_ref().is_some_and(|s| s.indices) {
+        out.push_str(", as long as no index passes 2147483647");
     }
     if !positive.is_empty() {
         let names: Vec<String> = positive.iter().map(|n| format!("`{n}`")).collect();

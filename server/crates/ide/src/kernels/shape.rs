@@ -199,6 +199,34 @@ pub(super) fn all_of(doc: &Doc, item: &front::Item) -> Vec<Option<Shape>> {
     here.chain(elsewhere.map(|g| of_given(doc, item, g))).collect()
 }
 
+/// Whether the launches that are known are all there are: of each the text says everything, or goes through an array of which every
+/// element gives one.
+pub(super) fn are_all(doc: &Doc, item: &front::Item) -> bool {
+    doc.given(&item.name).iter().all(|g| {
+        let g = &g.given;
+        let whole = g.grid.is_some() && g.block.is_some() && g.shared_bytes.is_some();
+        whole && g.taken.iter().all(|t| t.why == TakenAs::Each)
+    })
+}
+
+/// Whether the launch at a place in the document is one with which the kernel is judged; `None`: what it gives is not all known.
+pub(super) fn gives(
+    doc: &Doc,
+    item: &front::Item,
+    at: Span,
+    launch: &analysis::KernelLaunch,
+) -> Option<bool> {
+    let mut found = None;
+    for g in doc.given(&item.name).iter().filter(|g| g.at == LaunchPlace::Here(at)) {
+        let shape = of_given(doc, item, g)?;
+        let known = super::known_launch(doc, &shape);
+        let same = (known.grid, known.block, &known.values) == (launch.grid, launch.block, &launch.values);
+        found = Some(found == Some(true) || same);
+    }
+    // one that nothing is known of stands for all
+    found.filter(|_| launch.grid.is_some() && launch.block.is_some())
+}
+
 /// The block with which all known launches launch the kernel, where the grid is not known; what was taken for it is beside it.
 pub(super) fn block_of(doc: &Doc, item: &front::Item) -> Option<([u32; 3], Vec<Taken>)> {
     let all = doc.given(&item.name);

@@ -7,6 +7,7 @@ mod causes;
 mod costs;
 mod cpp;
 mod csharp;
+mod decided;
 mod hover;
 mod incremental;
 mod kernel_hovers;

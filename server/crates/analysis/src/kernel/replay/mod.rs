@@ -25,8 +25,10 @@ use term::{Body, SymbolId, TermId};
 pub(super) use meet::{judge, redundant, Meeting};
 
 use super::collect::Seen;
-use super::{KernelLaunch, KernelObstacle};
-use crate::limits::kernel_replay::{MAX_EVENTS, MAX_STEPS, MAX_THREADS, PER_STEP};
+use super::{glance, KernelLaunch, KernelObstacle};
+use crate::limits::kernel_replay::{
+    GLANCED_TIMES, MAX_EVENTS, MAX_STEPS, MAX_STEPS_OF_ANY, MAX_THREADS, MIN_GLANCED, PER_STEP,
+};
 use crate::Program;
 
 /// A place in a function of the program.
@@ -139,10 +141,34 @@ pub(super) fn replay<'a>(
     if count(grid).saturating_mul(count(block)) > MAX_STEPS / 4 || count(block) > MAX_THREADS {
         return Err(KernelObstacle::TooLarge);
     }
+    if is_far_too_large(body, program, launch, seen, (grid, block)) {
+        return Err(KernelObstacle::TooLarge);
+    }
     let mut runner = run::Runner::new(body, program, grid, block, launch, &seen.exposed);
     // where the steps are too few it is too large for them
     runner.stop.0 = MAX_STEPS.min(seen.budget.left().saturating_mul(PER_STEP));
     followed(runner, 0..count(grid) as u32, count(block) as u32, &seen.budget)
+}
+
+/// Whether the launch takes far more steps, or touches far more places, than are followed.
+fn is_far_too_large(
+    body: &Body,
+    program: &Program,
+    launch: &KernelLaunch,
+    seen: &Seen,
+    (grid, block): ([u32; 3], [u32; 3]),
+) -> bool {
+    let all = (count(grid) * count(block)).max(1);
+    let steps = GLANCED_TIMES * MAX_STEPS / all + 1;
+    let events = (GLANCED_TIMES * MAX_EVENTS as u64 / all) as usize + 1;
+    let mut runner = run::Runner::new(body, program, grid, block, launch, &seen.exposed);
+    runner.each = Some((steps, events, 0));
+    let found = glance::is_far_too_large(count(grid), count(block), MIN_GLANCED, |b, t| {
+        // whoever follows them all says why one cannot be followed
+        runner.thread(b, t).ok().map(|passed| passed.cut)
+    });
+    let _ = seen.budget.spend((runner.steps + runner.trace.events.len() as u64) / PER_STEP);
+    found
 }
 
 /// The traces of the threads of these blocks of a launch, for about `steps` of all together, as many of each thread and some more
@@ -170,6 +196,24 @@ pub(super) fn replay_part<'a>(
     let threads = (blocks.len() as u64 * count(block)).max(1);
     runner.each = Some((steps.min(MAX_STEPS) / threads, MAX_EVENTS / 2 / threads as usize, steps / 2));
     followed(runner, blocks.iter().copied(), count(block) as u32, &seen.budget)
+}
+
+/// The traces of the threads of one block, whichever of whatever grid it is: what its number or the grid's extents decide is not known.
+pub(super) fn replay_any_block<'a>(
+    body: &'a Body,
+    program: &'a Program,
+    launch: &KernelLaunch,
+    seen: &Seen,
+) -> Result<Trace<'a>, KernelObstacle> {
+    let block = launch.block.ok_or(KernelObstacle::NoLaunch)?;
+    if count(block) > MAX_THREADS {
+        return Err(KernelObstacle::TooLarge);
+    }
+    // there may be other blocks
+    let mut runner = run::Runner::new(body, program, [2, 1, 1], block, launch, &seen.exposed);
+    runner.any_block = true;
+    runner.stop.0 = MAX_STEPS_OF_ANY.min(seen.budget.left().saturating_mul(PER_STEP));
+    followed(runner, 0..1, count(block) as u32, &seen.budget)
 }
 
 fn followed<'a>(

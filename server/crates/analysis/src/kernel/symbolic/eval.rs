@@ -6,11 +6,12 @@ use term::device::{AtomicOp, Index, Scope};
 use term::{BinOp, Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::memory::SymbolicPlace;
-use super::{Cond, Run, Share, Step, SymbolicKernel, Val};
-use crate::algebra::poly::{Constraint, Poly};
+use super::{Cond, Run, Share, Step, SymbolicKernel, SymbolicObject, Val};
+use crate::algebra::poly::{Constraint, Poly, Var};
 use crate::calls::function::Function;
 use crate::kernel::interpret::{walk, Arguments, Called, Values};
 use crate::kernel::races::Touch;
+use crate::kernel::set_variables::given_member;
 use crate::kernel::KernelObstacle;
 use crate::limits::kernel_symbolic_eval::MAX_DEPTH;
 use crate::Across;
@@ -140,6 +141,12 @@ impl SymbolicKernel<'_> {
             Some(r) if self.body.arithmetic(t).is_exact(kind) => Val::Int(r),
             Some(r) if self.within(&r, kind.min(), kind.max()) => Val::Int(r),
             Some(r) if self.is_index(&r) && self.within(&r, 0, i128::MAX) => Val::Int(r),
+            Some(r) if self.is_index_of_given(&r) && self.within(&r, 0, i128::MAX) => {
+                let rest = Poly::constant(i32::MAX.into()).sub(&r);
+                self.guards.extend(rest.map(Constraint::non_negative));
+                self.indices = true;
+                Val::Int(r)
+            }
             _ => {
                 let share = Self::share(self.levels.of(a).max(self.levels.of(b)));
                 Val::Int(self.any_of(share, kind))
@@ -150,6 +157,17 @@ impl SymbolicKernel<'_> {
     /// Whether a number is made of indices and extents alone, a few times each: it is taken for granted that it fits.
     fn is_index(&self, p: &Poly) -> bool {
         p.terms().all(|(m, c)| m.len() <= 2 && c.abs() <= 4096 && m.iter().all(|v| *v < self.given))
+    }
+
+    /// Likewise of what else indices are counted by: what is the same for all threads of a block, and small numbers of each. That no
+    /// index passes 2^31 - 1 is told where any grid is meant.
+    fn is_index_of_given(&self, p: &Poly) -> bool {
+        const SMALL: i128 = 1 << 20;
+        let counts = |v: &Var| {
+            let a = &self.atoms[*v as usize];
+            *v < self.given || a.share != Share::Thread || a.high.is_some_and(|h| h <= SMALL)
+        };
+        self.any_grid && p.terms().all(|(m, c)| c.abs() <= 4096 && m.iter().all(counts))
     }
 
     /// Notes what the sizes of two small factors say of their product.
@@ -481,6 +499,19 @@ impl<'a> Values<'a> for SymbolicKernel<'a> {
     fn no_place(&mut self, t: TermId, (): ()) -> Run<SymbolicPlace> {
         Err(KernelObstacle::Value(t))
     }
+    /// A number that a structure given to the kernel has is one number, and what it points to is an object like any other.
+    fn known_member(&mut self, t: TermId, base: TermId) -> Option<Val> {
+        let body = self.body;
+        let name = given_member(body, t, base)?;
+        if body.types.element(body.ty(t)).is_some() {
+            let restrict = body.types.quals(body.ty(t)).is_restrict;
+            let o = self.object(SymbolicObject { name, shared: false, parameter: true, restrict });
+            return Some(Val::Ptr(o, Some(Poly::constant(0))));
+        }
+        let kind = self.kind(t)?;
+        Some(Val::Int(Poly::var(self.parameter(name, kind))))
+    }
+
     fn address(&mut self, _: TermId, place: SymbolicPlace) -> Run<Val> {
         Ok(match place {
             SymbolicPlace::In(o, at) => Val::Ptr(o, at),

@@ -6,7 +6,7 @@ use term::device::{AtomicOp, Scope, Word};
 use term::{Len, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::{Run, SymbolicAccess, SymbolicKernel, SymbolicObject, Val};
-use crate::algebra::poly::Poly;
+use crate::algebra::poly::{Constraint, Poly};
 use crate::kernel::interpret::{walk, Arguments, Called};
 use crate::kernel::races::Touch;
 use crate::kernel::{uniformity, KernelObstacle};
@@ -108,11 +108,40 @@ impl<'a> SymbolicKernel<'a> {
             }
             Called::Unknown => false,
         };
+        if let (Called::Min | Called::Max, &[a, b], [x, y]) = (&called, terms, &values[..]) {
+            let least = matches!(called, Called::Min);
+            if let Some(v) = self.extreme(t, least, (a, x.clone()), (b, y.clone())) {
+                return Ok(v);
+            }
+        }
         if silent {
             Ok(self.fresh(t))
         } else {
             Err(KernelObstacle::Value(t))
         }
+    }
+
+    /// The smaller, or larger, of two integers: one that is no larger, or no smaller, than either.
+    fn extreme(
+        &mut self,
+        t: TermId,
+        least: bool,
+        (a, x): (TermId, Val),
+        (b, y): (TermId, Val),
+    ) -> Option<Val> {
+        let kind = self.kind(a)?.promoted().common(self.kind(b)?.promoted());
+        if self.kind(t)? != kind {
+            return None;
+        }
+        let (Val::Int(p), Val::Int(q)) = (self.converted(a, x, kind), self.converted(b, y, kind)) else {
+            return None;
+        };
+        let Val::Int(v) = self.fresh(t) else { return None };
+        for of in [p, q] {
+            let apart = if least { of.sub(&v) } else { v.sub(&of) };
+            self.guards.push(Constraint::non_negative(apart?));
+        }
+        Some(Val::Int(v))
     }
 
     pub(super) fn atomic_at(

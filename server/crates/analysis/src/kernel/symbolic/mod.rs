@@ -155,6 +155,10 @@ struct SymbolicKernel<'a> {
     questions: u32,
     budget: base::Budget,
     depth: u32,
+    /// Whether launches of any grid are meant, under conditions.
+    any_grid: bool,
+    /// Whether an index was taken to fit its type for that.
+    indices: bool,
     /// Atoms below this are indices and extents.
     given: Var,
 }
@@ -171,18 +175,30 @@ pub(super) struct Proof {
     pub apart: Vec<[Arc<str>; 2]>,
     /// Integer parameters that must be 1 at least for it.
     pub positive: Vec<Arc<str>>,
+    /// Whether it rests on that no index computed from what the kernel is given passes 2^31 - 1.
+    pub indices: bool,
+}
+
+/// What a proof is asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    pub axes: Axes,
+    /// Perhaps only where parameters that are factors or divisors are positive, and as long as indices computed from them fit.
+    pub conditional: bool,
+    /// Not of shared memory: that is known to have none.
+    pub only_global: bool,
 }
 
 /// Proves a kernel free of races for every launch that fits what is known of it and has one thread, and one block, along all but the
-/// first so many axes; `conditional`: perhaps only where parameters that are factors or divisors are positive.
+/// first so many axes.
 pub(super) fn prove(
     body: &Body,
     program: &Program,
     seen: &Seen,
     launch: &KernelLaunch,
-    axes: Axes,
-    conditional: bool,
+    wanted: Wanted,
 ) -> Result<Proof, RaceObstacle> {
+    let Wanted { axes, conditional, only_global } = wanted;
     let unknown = RaceObstacle::Kernel;
     if let Some(t) = seen.unstructured {
         return Err(unknown(KernelObstacle::Structure(t)));
@@ -196,9 +212,20 @@ pub(super) fn prove(
     loop {
         let mut m =
             SymbolicKernel::new(body, program, &levels, (seen, &positive), launch, axes).map_err(unknown)?;
-        let found = m.kernel().map_err(unknown).and_then(|()| m.judge());
+        m.any_grid &= conditional;
+        let found = m.kernel().map_err(unknown).and_then(|()| {
+            if only_global {
+                let objects = std::mem::take(&mut m.objects);
+                m.accesses.retain(|a| !objects[a.object as usize].shared);
+                m.objects = objects;
+            }
+            m.judge()
+        });
         let why = match found {
-            Ok(()) => return Ok(Proof { apart: m.apart(), positive: positive.into_iter().collect() }),
+            Ok(()) => {
+                let (apart, indices) = (m.apart(), m.indices);
+                return Ok(Proof { apart, positive: positive.into_iter().collect(), indices });
+            }
             Err(why) => why,
         };
         let more = m.factors_given();
@@ -248,6 +275,8 @@ impl<'a> SymbolicKernel<'a> {
             questions: 0,
             budget: seen.budget.clone(),
             depth: 0,
+            any_grid: launch.grid.is_none(),
+            indices: false,
             given: 0,
         };
         let most = {

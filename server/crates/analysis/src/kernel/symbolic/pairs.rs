@@ -15,7 +15,7 @@ use super::{Share, Step, SymbolicAccess, SymbolicKernel, MAX_QUESTIONS};
 use crate::algebra::poly::{Constraint, Poly, Var};
 use crate::kernel::races::{RaceObstacle, Touch};
 use crate::kernel::{is_barrier, KernelObstacle};
-use crate::limits::kernel_symbolic_pairs::MAX_SPLITS;
+use crate::limits::kernel_symbolic_pairs::{A_QUESTION, LEAST_ISL, MAX_SPLITS, MOST_ISL};
 use crate::solve::impossible;
 
 /// What two threads have in common.
@@ -57,7 +57,9 @@ impl SymbolicKernel<'_> {
                 least.push(line);
             }
         }
-        impossible(columns.len(), equal, least, &self.budget)
+        // what needs more is seldom shown at all: most proofs are the elimination's
+        let most = (self.budget.left() / A_QUESTION).clamp(LEAST_ISL, MOST_ISL);
+        impossible(columns.len(), equal, least, (&self.budget, most))
     }
 
     // ---- pairs

@@ -121,10 +121,15 @@ impl SymbolicKernel<'_> {
                     continue;
                 }
                 let row = Poly::from_terms([(length, 1)])?;
-                let first = self.place_in_row(rows, &row, r, c);
-                if let Some(((r, c), (s, d))) = first.zip(self.place_in_row(rows, &row, s, d)) {
-                    self.equate(rows, &r, &s, depth + 1)?;
-                    return self.equate(rows, &c, &d, depth + 1);
+                for more in [padding(&r, &c).or_else(|| padding(&s, &d)), Some(0)].into_iter().flatten() {
+                    let row = row.add_constant(more)?;
+                    let (c, d) = (c.add_scaled(&r, -more)?, d.add_scaled(&s, -more)?);
+                    let first = self.place_in_row(rows, &row, r.clone(), c);
+                    let Some((r, c)) = first else { continue };
+                    if let Some((s, d)) = self.place_in_row(rows, &row, s.clone(), d) {
+                        self.equate(rows, &r, &s, depth + 1)?;
+                        return self.equate(rows, &c, &d, depth + 1);
+                    }
                 }
             }
         }
@@ -140,7 +145,7 @@ impl SymbolicKernel<'_> {
                 p.is_some_and(|p| {
                     let mut rows = rows.clone();
                     rows.list.push(Constraint::non_negative(p));
-                    rows.merge().is_some() && self.impossible(&rows)
+                    self.is_none(rows, &c)
                 })
             };
             let negative = c.scale(-1).and_then(|c| c.add_constant(-1));
@@ -150,6 +155,53 @@ impl SymbolicKernel<'_> {
         }
         None
     }
+}
+
+impl SymbolicKernel<'_> {
+    /// Whether no two threads satisfy all rows, with what they say of the products in a place where that is needed.
+    fn is_none(&mut self, mut rows: Rows, place: &Poly) -> bool {
+        let more = self.multiplied(&rows, place);
+        let mut first = rows.clone();
+        if first.merge().is_some() && self.impossible(&first) {
+            return true;
+        }
+        rows.list.extend(more.iter().cloned());
+        !more.is_empty() && rows.merge().is_some() && self.impossible(&rows)
+    }
+
+    /// What bounds a thread's own number says of its products with what both have in common and is not negative: `h < n` of `h * s`.
+    fn multiplied(&self, rows: &Rows, place: &Poly) -> Vec<Constraint> {
+        let mut out: Vec<Constraint> = Vec::new();
+        for (m, _) in place.terms() {
+            let &[u, v] = m else { continue };
+            // what is known of extents is known of their products
+            let common =
+                (self.given..FIRST).contains(&u) && self.atoms[u as usize].low.is_some_and(|l| l >= 0);
+            if !common || v < FIRST {
+                continue;
+            }
+            let bounds = |c: &&Constraint| {
+                let linear = c.poly.is_linear() && c.poly.vars().any(|w| w == v);
+                linear && !c.equality && c.poly.vars().all(|w| w == v || w < FIRST)
+            };
+            for c in rows.list.iter().filter(bounds) {
+                out.extend(c.poly.mul(&Poly::var(u)).map(Constraint::non_negative));
+            }
+        }
+        out
+    }
+}
+
+/// By how many elements rows are longer than the product that their number stands in, as in `row * (n + 2) + x`, by the terms of the
+/// first unknown of a thread's own that the row's number has: `n * row + 2 * row + x`. `None`: not longer.
+fn padding(row: &Poly, place: &Poly) -> Option<i128> {
+    let own = |(m, c): (&[Var], i128)| match m {
+        [v] if *v >= FIRST => Some((*v, c)),
+        _ => None,
+    };
+    let (v, times) = row.terms().find_map(own)?;
+    let (_, padded) = place.terms().filter_map(own).find(|(w, _)| *w == v)?;
+    (padded % times == 0).then_some(padded / times)
 }
 
 /// Lengths that rows may have: what both threads have in common in products, the shortest products first, and parts of those.

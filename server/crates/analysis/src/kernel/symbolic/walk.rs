@@ -1,10 +1,12 @@
 //! The walk over statements: both ways of a branch, one round of a loop.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashSet;
-use term::{BinOp, Op, Storage, SymbolId, TermId, TypeKind};
+use term::{BinOp, IntKind, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::{Locals, Round, Run, Share, SymbolicKernel, SymbolicObject, Val};
-use crate::algebra::poly::{Constraint, Poly};
+use crate::algebra::poly::{Constraint, Poly, Var};
 use crate::kernel::interpret::{walk, Flows, If, Jump, Loop, Switch};
 use crate::kernel::set_variables::set_in;
 use crate::kernel::KernelObstacle;
@@ -24,12 +26,7 @@ impl<'a> SymbolicKernel<'a> {
                     let value = self.values.iter().find(|(n, _)| *n == symbol.name).map(|x| x.1);
                     Val::Int(match value.filter(|v| (kind.min()..=kind.max()).contains(v)) {
                         Some(v) => Poly::constant(v),
-                        None => {
-                            let low = if self.positive.contains(&symbol.name) { 1 } else { kind.min() };
-                            let v = self.atom(Share::Grid, Some(low), Some(kind.max()));
-                            self.parameters.push((v, symbol.name.clone()));
-                            Poly::var(v)
-                        }
+                        None => Poly::var(self.parameter(symbol.name.clone(), kind)),
                     })
                 }
                 TypeKind::Pointer { .. } => {
@@ -44,6 +41,20 @@ impl<'a> SymbolicKernel<'a> {
             self.locals.insert(*s, v);
         }
         walk::statement(self, statements, ()).map(drop)
+    }
+
+    /// The atom of a number that the kernel is given.
+    pub(super) fn parameter(&mut self, name: Arc<str>, kind: IntKind) -> Var {
+        if let Some((v, _)) = self.parameters.iter().find(|(_, n)| *n == name) {
+            return *v;
+        }
+        let low = if self.positive.contains(&name) { 1 } else { kind.min() };
+        // one number in all rounds of all loops
+        let around = std::mem::take(&mut self.around);
+        let v = self.atom(Share::Grid, Some(low), Some(kind.max()));
+        self.around = around;
+        self.parameters.push((v, name));
+        v
     }
 
     /// What holds of both.

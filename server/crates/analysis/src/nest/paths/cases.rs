@@ -7,7 +7,7 @@ use term::{Op, SymbolId};
 use super::Case;
 use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
 use crate::algebra::project::project;
-use crate::limits::nest_paths_cases::{MAX_CASES, MAX_COLUMNS, MAX_KEPT};
+use crate::limits::nest_paths_cases::{MAX_CASES, MAX_COLUMNS, MAX_ISL, MAX_KEPT};
 use crate::nest::builder::Builder;
 use crate::Param;
 
@@ -61,7 +61,7 @@ impl Builder<'_> {
                 }
             }
         }
-        crate::solve::impossible(columns.len(), equal, least, &self.budget)
+        crate::solve::impossible(columns.len(), equal, least, (&self.budget, MAX_ISL))
     }
 
     /// Whether it follows from the facts.

@@ -119,7 +119,7 @@ pub fn is_provided(name: &str) -> bool {
 
 /// Whether it is a header of C's library or of the toolkit.
 pub fn is_known_header(name: &str) -> bool {
-    is_provided(name.split(['/', '.']).next().unwrap_or(name)) || front::is_standard_header(name)
+    front::is_toolkit_header(name) || front::is_standard_header(name)
 }
 
 /// The headers that a document includes and that were not found, each where that stands, then those that its headers include, at its
@@ -158,9 +158,10 @@ pub fn missing_headers(doc: &Doc) -> Vec<(Span, String)> {
 
 /// Headers of toolkits that were not found, though the document or its headers include them: they are missed where a name decides.
 pub fn toolkit_headers(doc: &Doc) -> Vec<String> {
-    let missing = doc.configuration().iter().filter(|c| {
-        c.taken == Taken::NotFound && is_provided(c.name.split(['/', '.']).next().unwrap_or(&c.name))
-    });
+    let missing = doc
+        .configuration()
+        .iter()
+        .filter(|c| c.taken == Taken::NotFound && front::is_toolkit_header(&c.name));
     missing.map(|c| c.name.to_string()).collect()
 }
 

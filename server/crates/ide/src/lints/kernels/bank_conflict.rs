@@ -7,7 +7,7 @@ use crate::lints::{Find, Lint, Message};
 use crate::repairs::{Repair, Site};
 use crate::{Ask, Fact, Severity};
 use analysis::{AccessFact, AnyShape};
-use term::{Len, Op, Storage, SymbolId, TermId, TypeKind};
+use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeKind};
 use text::Edit;
 
 pub(super) const LINT: Lint = Lint {
@@ -19,6 +19,9 @@ pub(super) const LINT: Lint = Lint {
     fixes: &[pad, swizzle],
 };
 
+/// Of shared memory, each four bytes wide.
+const BANKS: u64 = 32;
+
 fn bank_conflict(ask: &Ask) -> Vec<(Span, Message)> {
     let doc = &ask.doc;
     let mut found = Vec::new();
@@ -29,7 +32,9 @@ fn bank_conflict(ask: &Ask) -> Vec<(Span, Message)> {
         for a in facts.accesses.iter().filter(|a| a.space == term::Space::Shared && !a.atomic) {
             let span = item.body.span(a.term).shifted(item.span.start);
             let needed = (a.bytes / 4).max(1);
-            let conflict = |any: &&AnyShape| any.worst > needed && !told.contains(&span);
+            let most = most_ways(&item.body, &a.object);
+            let fits = |ways: u64| most.is_none_or(|m| ways <= m);
+            let conflict = |any: &&AnyShape| any.worst > needed && fits(any.worst) && !told.contains(&span);
             if let Some(any) = a.any_shape.as_ref().filter(conflict) {
                 told.push(span);
                 let mild = any.worst <= 2 * needed;
@@ -40,7 +45,7 @@ fn bank_conflict(ask: &Ask) -> Vec<(Span, Message)> {
                 all.push(((&a.object, any.worst), span, Message { message, severity, ..on }));
             }
             let Some(r) = &a.requests else { continue };
-            if r.ways <= needed || told.contains(&span) {
+            if r.ways <= needed || !fits(r.ways) || told.contains(&span) {
                 continue;
             }
             told.push(span);
@@ -67,6 +72,16 @@ fn bank_conflict(ask: &Ask) -> Vec<(Span, Message)> {
         found.extend(super::told_once(doc, all, LINT.severity, "Such a conflict is also"));
     }
     found
+}
+
+/// Words that an array can have in one bank at most, where the text fixes its size: what asks for more leaves it.
+fn most_ways(body: &Body, object: &str) -> Option<u64> {
+    let of_name = |s: &&term::Symbol| s.storage == Storage::Shared && *s.name == *object;
+    let mut all = body.symbols.iter().filter(of_name);
+    let (Some(symbol), None) = (all.next(), all.next()) else { return None };
+    let (bytes, _) = body.types.size_align(symbol.ty)?;
+    // an array that begins at any bank
+    (bytes > 0).then(|| bytes.div_ceil(4).div_ceil(BANKS))
 }
 
 /// What is said without a launch that is known.

@@ -27,6 +27,10 @@ fn missing_atomic(ask: &Ask) -> Vec<(Span, Message)> {
         for u in &facts.lost_updates {
             let span = item.body.span(u.term).shifted(item.span.start);
             let place = text(u.place);
+            let at = match (item.body.op(u.place), item.body.args(u.place)) {
+                (Op::Deref, &[pointer]) => text(pointer).to_owned(),
+                _ => format!("&{place}"),
+            };
             let who = match u.subscript {
                 Some(s) => format!("Two threads that find the same `{}`", text(s)),
                 None => "Two threads that come here at once".to_owned(),
@@ -34,15 +38,22 @@ fn missing_atomic(ask: &Ask) -> Vec<(Span, Message)> {
             let atomic = |op| gpu::CUDA.said(Word::Atomic(Some(op), Scope::Device));
             let add = atomic(AtomicOp::Add);
             let message = match u.extreme {
+                None if !commutes(&item.body, u.term, u.place) => format!(
+                    "{who} both read and write `{place}`, and one of the two updates is lost. No atomic operation helps where the order of \
+                     the updates counts: let one thread make all of them at one place, unless no two threads ever find the same."
+                ),
                 None if !is_one_operation(&item.body, u.term) => format!(
                     "{who} both read and write `{place}`, and one of the two updates is lost. Repeat it with `{}` until no other thread came in \
                      between, unless no two threads ever find the same.",
                     atomic(AtomicOp::CompareExchange)
                 ),
-                None => format!(
-                    "{who} both read and write `{place}`, and one of the two updates is lost. Use an atomic operation, such as \
-                     `{add}(&{place}, …)`, unless no two threads ever find the same."
-                ),
+                None => {
+                    let unless = if u.subscript.is_some() { ", unless no two threads ever find the same" } else { "" };
+                    format!(
+                        "{who} both read and write `{place}`, and one of the two updates is lost. Use an atomic operation, such as \
+                         `{add}({at}, …)`{unless}."
+                    )
+                }
                 Some((_, largest)) => {
                     let (kept, op) = if largest { ("larger", AtomicOp::Max) } else { ("smaller", AtomicOp::Min) };
                     let name = atomic(op);
@@ -56,6 +67,30 @@ fn missing_atomic(ask: &Ask) -> Vec<(Span, Message)> {
         }
     }
     found
+}
+
+/// Whether updates come to the same in whatever order they are made: sums, products, bits, the smaller or larger of two.
+fn commutes(body: &Body, t: TermId, place: TermId) -> bool {
+    use BinOp::{Add, BitAnd, BitOr, BitXor, Mul, Sub};
+    let free = |x: TermId| !body.walk(x).any(|y| body.same(y, place));
+    let kept = |x: TermId| body.same(x, place);
+    match (body.op(t), body.args(t)) {
+        (Op::Step { .. }, _) => true,
+        (Op::Compound(op), &[_, v]) => matches!(op, Add | Sub | Mul | BitAnd | BitOr | BitXor) && free(v),
+        (Op::Assign, &[_, value]) => match (body.op(value), body.args(value)) {
+            (Op::Binary(Add | Mul | BitAnd | BitOr | BitXor), &[a, b]) => {
+                kept(a) && free(b) || kept(b) && free(a)
+            }
+            (Op::Binary(Sub), &[a, b]) => kept(a) && free(b),
+            (Op::Call, &[callee, a, b]) => {
+                let name = body.as_name(callee).map(|n| n.strip_prefix("std::").unwrap_or(n));
+                let extreme = matches!(name, Some("min" | "max" | "fmin" | "fmax" | "fminf" | "fmaxf"));
+                extreme && (kept(a) && free(b) || kept(b) && free(a))
+            }
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// Whether one atomic operation does what a statement does: a sum, a difference, or bits put together.

@@ -9,7 +9,7 @@ use crate::{Ask, Doc, Fact, Related, Severity};
 use analysis::{RaceSide, RaceVerdict, RaceWitness, Touch};
 use base::Span;
 use term::device::{AtomicOp, Scope, Tally, Word};
-use term::TermId;
+use term::{Op, TermId};
 use text::Edit;
 
 pub(super) const LINT: Lint = Lint {
@@ -128,6 +128,16 @@ fn words(doc: &Doc, kernel: &front::Item, all: &[RaceWitness]) -> (Span, Message
     let add = gpu::CUDA.said(Word::Atomic(Some(AtomicOp::Add), Scope::Device));
     let now = match (missing(w), w.shared) {
         (Some("atomic"), _) => &*format!("Use an atomic operation, such as `{add}`."),
+        (Some("syncwarp"), _) if a == b => {
+            "Let every lane write a place of its own, or let one lane write."
+        }
+        (Some("syncwarp"), _) if within_one_statement(doc, kernel, first, second) => &format!(
+            "Lanes of a warp do not run in step: read into a variable first, and put `{of_warp}()` between that and the write (every lane of the \
+             warp must come to it)."
+        ),
+        (Some("barrier"), _) if a != b && within_one_statement(doc, kernel, first, second) => &format!(
+            "Read into a variable first, and put `{of_block}()` between that and the write, where all threads of the block come."
+        ),
         (Some("syncwarp"), _) => {
             let both = [first, second].into_iter().find(|s| also_writes(doc, kernel, s));
             let and = both.map_or(String::new(), |s| {
@@ -171,6 +181,19 @@ fn words(doc: &Doc, kernel: &front::Item, all: &[RaceWitness]) -> (Span, Message
         ..Message::on(kernel, Fact::Race(all.to_vec()))
     };
     (b, said)
+}
+
+/// Whether the two are parts of one assignment, so that nothing can be put between them.
+fn within_one_statement(doc: &Doc, kernel: &front::Item, a: &RaceSide, b: &RaceSide) -> bool {
+    let Some(body) = function_of(doc, kernel, &a.function).map(|i| &i.body) else { return false };
+    let writes = body
+        .walk(body.root)
+        .filter(|&t| matches!(body.op(t), Op::Assign | Op::Compound(_) | Op::Step { .. }));
+    a.function == b.function
+        && writes.into_iter().any(|t| {
+            let has = |x: TermId| body.walk(t).any(|y| y == x);
+            has(a.term) && has(b.term)
+        })
 }
 
 /// Whether the statement that reads another lane's element of an array writes one of it: `s[t] += s[t + 16]`.

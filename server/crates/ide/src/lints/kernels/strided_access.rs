@@ -63,7 +63,7 @@ fn strided_access(ask: &Ask) -> Vec<(Span, Message)> {
             told.push(span);
             let apart = match r.stride {
                 Some(b) => format!("Neighbouring threads touch places {} bytes apart", b.abs()),
-                None => "Neighbouring threads touch places far apart".to_owned(),
+                None => "The threads of a warp touch places far apart".to_owned(),
             };
             let how = how(a);
             let rounds = looked_at(r);
@@ -187,7 +187,7 @@ fn for_every_launch(
     }
     let apart = match any.pattern {
         Pattern::Strided(Some(k)) => format!("Neighbouring threads touch elements {} apart", k.abs()),
-        _ => "Neighbouring threads touch places far apart".to_owned(),
+        _ => "The threads of a warp touch places far apart".to_owned(),
     };
     let who = match any.partial {
         false => "a warp".to_owned(),

@@ -1,13 +1,14 @@
 //! Values of expressions, and what evaluating them touches.
 
 use term::device::{AtomicOp, Index, Scope};
-use term::{BinOp, Body, Len, Op, Storage, SymbolId, TermId, TypeKind, UnOp};
+use term::{BinOp, Body, Len, Storage, SymbolId, TermId, TypeKind, UnOp};
 
 use super::super::values::Val;
 use super::super::{KernelObject, ObjectKind, Touch};
-use super::{base, Run, Runner, ThreadPlace, ON};
+use super::{Run, Runner, ThreadPlace, ON};
 use crate::calls::function::Function;
 use crate::kernel::interpret::{walk, Arguments, Called, Values};
+use crate::kernel::set_variables::given_member;
 use crate::kernel::{eval, KernelObstacle};
 
 impl Runner<'_> {
@@ -99,6 +100,9 @@ impl<'a> Values<'a> for Runner<'a> {
         Ok(Val::Own)
     }
     fn index(&mut self, index: Index, axis: usize) -> Val {
+        if self.any_block && matches!(index, Index::Block | Index::GridSize) {
+            return Val::Unknown;
+        }
         let list = match index {
             Index::Thread => self.indices.1,
             Index::Block => self.indices.0,
@@ -272,19 +276,10 @@ impl<'a> Values<'a> for Runner<'a> {
     /// What a structure given to the kernel points to is an object like any other.
     fn known_member(&mut self, t: TermId, b: TermId) -> Option<Val> {
         let body = Runner::body(self);
-        let Op::Member { field, arrow: false } = body.op(t) else { return None };
-        let (s, to) = (body.as_symbol(b)?, body.types.element(body.ty(t))?);
-        let symbol = &body.symbols[s];
-        let set = |x: TermId| {
-            (body.op(x).is_write() || matches!(body.op(x), Op::AddrOf))
-                && base(body, body.args(x)[0]) == Some(s)
-        };
-        let given = matches!(symbol.storage, Storage::Param(_)) && self.frames.len() == 1;
-        if !given || body.walk(body.root).any(set) {
-            return None;
-        }
+        let to = body.types.element(body.ty(t))?;
+        let name = given_member(body, t, b).filter(|_| self.frames.len() == 1)?;
         let object = KernelObject {
-            name: format!("{}.{field}", symbol.name).into(),
+            name,
             kind: ObjectKind::Parameter,
             bytes: None,
             element: body.types.size_align(to).map_or(1, |x| x.0),

@@ -6,7 +6,7 @@ use term::{Len, SymbolId, TermId, TypeId, TypeKind};
 
 use super::super::values::Val;
 use super::super::{Event, KernelObject, ObjectKind, Touch, MAX_EVENTS};
-use super::{base, Run, Runner, ThreadPlace};
+use super::{variable_of, Run, Runner, ThreadPlace};
 use crate::kernel::KernelObstacle;
 
 impl<'a> Runner<'a> {
@@ -51,7 +51,7 @@ impl<'a> Runner<'a> {
     /// Whether the object's declaration says so.
     pub(super) fn is_volatile(&self, place: TermId) -> bool {
         let body = self.body();
-        base(body, place).is_some_and(|s| {
+        variable_of(body, place).is_some_and(|s| {
             let ty = body.symbols[s].ty;
             let to = body.types.element(ty).unwrap_or(ty);
             body.types.quals(to).is_volatile || body.types.quals(ty).is_volatile

@@ -8,6 +8,7 @@ use term::{Body, Op, Storage, SymbolId, TermId};
 use super::values::{Locals, Val};
 use super::{coordinates, KernelObject, Names, ObjectKind, Site, Trace, MAX_EVENTS, MAX_STEPS};
 use crate::kernel::interpret::{walk, Flows, If, Jump, Loop, Switch};
+use crate::kernel::set_variables::variable_of;
 use crate::kernel::{KernelLaunch, KernelObstacle};
 use crate::limits::kernel_replay_run::{MAX_CALLS, MAX_DEPTH};
 use crate::Program;
@@ -67,6 +68,8 @@ pub(super) struct Runner<'a> {
     pub each: Option<(u64, usize, u64)>,
     /// Steps and events at which the running thread is cut.
     pub stop: (u64, usize),
+    /// Its block may be any of the grid, and the grid any.
+    pub any_block: bool,
     depth: u32,
     may: bool,
     passed: Passed,
@@ -108,6 +111,7 @@ impl<'a> Runner<'a> {
             steps: 0,
             each: None,
             stop: (MAX_STEPS, MAX_EVENTS),
+            any_block: false,
             depth: 0,
             may: false,
             passed: Passed::default(),
@@ -290,12 +294,12 @@ impl<'a> Runner<'a> {
         for x in body.walk(t) {
             let s = match (body.op(x), body.args(x)) {
                 (Op::Declare(s), _) => *s,
-                (Op::Assign, &[p, _]) => match base(body, p) {
+                (Op::Assign, &[p, _]) => match variable_of(body, p) {
                     Some(s) => s,
                     None => continue,
                 },
                 (Op::Compound(_) | Op::Step { .. }, &[p, ..]) => {
-                    if let Some(s) = base(body, p) {
+                    if let Some(s) = variable_of(body, p) {
                         all.push(s);
                     }
                     continue;
@@ -518,18 +522,5 @@ impl<'a> Flows<'a> for Runner<'a> {
             self.frame().locals = end;
         }
         Ok(Flow { falls: left > 0, jumped, returned })
-    }
-}
-
-/// The variable a place is a part of, not through pointers.
-fn base(body: &Body, t: TermId) -> Option<SymbolId> {
-    let mut at = t;
-    loop {
-        match (body.op(at), body.args(at)) {
-            (Op::Sym(s), _) => return Some(*s),
-            (Op::Index, &[b, _]) => at = b,
-            (Op::Member { arrow: false, .. }, &[b]) => at = b,
-            _ => return None,
-        }
     }
 }
