@@ -142,8 +142,12 @@ fn meet_length(model: &mut Model<'_>, known: &Known, o: &Obligation, facts: &mut
     }
     match expr_of(model, &o.poly) {
         Some(e) => {
-            let differs = Pred::Not(Box::new(Pred::Zero(e)));
-            facts.note(kind, MetBy::RunTimeCheck, Some(differs));
+            let differs = Some(Pred::Not(Box::new(Pred::Zero(e))));
+            // one test for all that go by it
+            match facts.conditions.iter().any(|c| c.met_by == MetBy::RunTimeCheck && c.check == differs) {
+                true => facts.note(kind, MetBy::Proof, None),
+                false => facts.note(kind, MetBy::RunTimeCheck, differs),
+            }
         }
         None => {
             let kind = ObstacleKind::NeedsPromise(kind);

@@ -478,8 +478,10 @@ impl Builder<'_> {
             self.oblige(need, length.clone(), self.accesses[at.access].domain.clone());
             return whole;
         }
-        // of one column alone it is asked that a row has one
-        let is_one = [least, most].into_iter().all(|p| *p == at.froms[k - 1]);
+        // of one column alone it is asked that a row has one, and of the first two of `2 * inc`, say
+        let is_part = |p: &Poly| p.as_constant().is_some_and(|c| (0..times).contains(&c));
+        let is_from_first = at.froms[k - 1] == Poly::default();
+        let is_one = [least, most].into_iter().all(|p| *p == at.froms[k - 1] || is_from_first && is_part(p));
         if let (Need::InRow { columns, .. }, true) = (&mut need, is_one) {
             *columns = Columns::First;
         }

@@ -173,6 +173,9 @@ impl Builder<'_> {
             _ => return None,
         };
         let sum = || body.walk(access).find(|&x| self.exceeds(x, v) == Some(by));
-        (by != 0).then(sum).flatten().or_else(|| body.walk(access).find(|&x| body.as_symbol(x) == Some(s)))
+        let under = |t: TermId| body.walk(t).find(|&x| body.as_symbol(x) == Some(s));
+        // a variable may bring it to the access: `iy += inc; … y[iy]`
+        let anywhere = || (by == 0).then(|| under(self.root)).flatten();
+        (by != 0).then(sum).flatten().or_else(|| under(access)).or_else(anywhere)
     }
 }
