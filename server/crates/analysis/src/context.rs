@@ -36,7 +36,7 @@ pub(crate) struct Context<'a> {
     concern: OnceCell<Concern>,
     pub solver: Solver,
     pub ids: FxHashMap<TermId, LoopId>,
-    /// Functions and file-scope variables whose text replays followed, or missed.
+    /// Functions and file-scope variables whose text replays followed, or missed, and arrays whose elements models know.
     pub followed: RefCell<FxHashSet<Arc<str>>>,
     /// Whether a row that stays the same is one of its table's rows, and no array of its own.
     pub rows_together: bool,
@@ -174,7 +174,10 @@ impl<'a> Context<'a> {
         around.reverse();
         let enclosing = self.enclosing(at);
         let how = How { rows_together: self.rows_together, own: self.own, ..how };
-        nest::read(self.body, self.program, &self.effects, root, c, &enclosing, &around, how, budget)
+        let reading =
+            nest::read(self.body, self.program, &self.effects, root, c, &enclosing, &around, how, budget);
+        self.followed.borrow_mut().extend(reading.model.promises.constants(self.body).cloned());
+        reading
     }
 
     /// Where witnesses of a loop are replayed.

@@ -316,6 +316,12 @@ pub(crate) mod nest_builder {
     pub(crate) const MAX_ACCESSES: usize = 2000;
 }
 
+/// Of `nest::constants`.
+pub(crate) mod nest_constants {
+    /// Elements of an array that are looked at each time a loop reads it.
+    pub(crate) const MOST_ELEMENTS: u64 = 4096;
+}
+
 /// Of `nest::flatten`.
 pub(crate) mod nest_flatten {
     /// From so many rows on a subscript is not told to lie in an earlier one.

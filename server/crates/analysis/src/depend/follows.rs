@@ -50,16 +50,48 @@ pub(super) fn injections(model: &Model<'_>, equal: &[(Poly, Poly)]) -> (Vec<(Pol
     while let Some((p, q)) = todo.pop() {
         let (Some((v, r)), Some((w, s))) = (split(&p), split(&q)) else { continue };
         let (a, b) = (&model.vars.loads[&v], &model.vars.loads[&w]);
-        let promise = model.promises.of(a.array).and_then(|p| p.injective);
-        let (Some(promise), true) = (promise, r == s && a.array == b.array) else { continue };
+        let array = model.promises.of(a.array).filter(|_| r == s && a.array == b.array);
+        let Some(array) = array.filter(|p| p.injective.is_some() || p.constant == Some(true)) else {
+            continue;
+        };
         if a.subscripts.len() == b.subscripts.len() {
             let pairs = a.subscripts.iter().cloned().zip(b.subscripts.iter().cloned());
             todo.extend(pairs.clone());
             out.extend(pairs);
-            promises.push(promise);
+            promises.extend(array.injective);
         }
     }
     (out, promises)
+}
+
+/// What follows from the equalities for elements that were loaded: those with equal subscripts are one. Precondition: the root does
+/// not write what it loads them from.
+pub(super) fn same_elements(model: &Model<'_>, equal: &[(Poly, Poly)]) -> Vec<(Poly, Poly)> {
+    if model.vars.loads.is_empty() {
+        return Vec::new();
+    }
+    let loads = |of: &mut dyn Iterator<Item = &Poly>| -> Vec<Var> {
+        let mut all: Vec<Var> =
+            of.flat_map(|p| p.vars()).filter(|v| model.vars.loads.contains_key(v)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    let is_fixed = |p: &Poly| p.vars().all(|v| model.is_param(v));
+    let are_equal = |s: &Poly, t: &Poly| s == t && is_fixed(s) || equal.iter().any(|(p, q)| p == s && q == t);
+    let mut out = Vec::new();
+    for v in loads(&mut equal.iter().map(|e| &e.0)) {
+        for w in loads(&mut equal.iter().map(|e| &e.1)) {
+            let (a, b) = (&model.vars.loads[&v], &model.vars.loads[&w]);
+            let is_one = a.array == b.array
+                && a.subscripts.len() == b.subscripts.len()
+                && a.subscripts.iter().zip(&b.subscripts).all(|(s, t)| are_equal(s, t));
+            if is_one {
+                out.push((Poly::var(v), Poly::var(w)));
+            }
+        }
+    }
+    out
 }
 
 /// The one variable of a kind in a sum, and the rest, which is fixed.

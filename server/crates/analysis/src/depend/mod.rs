@@ -12,7 +12,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use term::TermId;
 
 use crate::algebra::poly::{Constraint, Poly, Var, VarKind};
-use crate::depend::follows::{injections, involutions};
+use crate::depend::follows::{injections, involutions, same_elements};
 use crate::depend::order::add_order;
 use crate::depend::witness::{describe, witness};
 use crate::nest::{AffineAccess, Model};
@@ -394,8 +394,8 @@ pub(crate) fn test(
         Overlap::Never => return Outcome::No,
         Overlap::When { equal, exact } => (equal, exact),
     };
-    let more = involutions(model, &equal);
-    equal.extend(more);
+    let more = [involutions(model, &equal), same_elements(model, &equal)];
+    equal.extend(more.into_iter().flatten());
     let root = model.loops[0].var;
     if source.domain.pieces.is_empty()
         || sink.domain.pieces.is_empty()

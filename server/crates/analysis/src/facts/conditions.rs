@@ -46,6 +46,8 @@ impl Condition {
 /// Which columns of a row are used.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Columns {
+    /// One alone, the same for all subscripts: only that the next row begins at another cell counts, before or behind it.
+    Alone,
     /// One alone: only that a row has elements counts.
     First,
     /// Some from the first on.
@@ -69,7 +71,8 @@ pub enum ConditionKind {
         length_term: Option<TermId>,
         length: Option<u64>,
     },
-    /// The flattened subscript `outer*stride + inner` really is two-dimensional: `0 <= inner < times * stride`.
+    /// The flattened subscript `outer*stride + inner` really is two-dimensional: `0 <= inner < times * stride`, or `stride != 0`
+    /// where one column is used alone.
     InRow {
         /// The subscript.
         access: TermId,

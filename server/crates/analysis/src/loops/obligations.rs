@@ -3,9 +3,10 @@
 
 use term::{BinOp, TermId};
 
+use crate::algebra::bounds::Known;
 use crate::algebra::poly::{Poly, Var, VarKind};
 use crate::nest::{Model, Need, Obligation, Reading};
-use crate::{ConditionKind, Expr, LoopFacts, MetBy, Obstacle, ObstacleKind, Pred};
+use crate::{Columns, ConditionKind, Expr, LoopFacts, MetBy, Obstacle, ObstacleKind, Pred};
 
 pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts) {
     let obligations = std::mem::take(&mut reading.obligations);
@@ -18,15 +19,31 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
     flat.append(&mut rest);
     let budget = model.budget.clone();
     let mut known = model.prover();
+    let told = (!model.premises.asserted.is_empty())
+        .then(|| Known::new(known.context.iter().chain(&model.premises.asserted).cloned().collect()));
+    // what was asserted before need not hold where assertions are left out, but then nothing is asserted here either
+    let is_told = |o: &Obligation| {
+        let told = told.as_ref().filter(|_| matches!(o.kind, Need::Asserted(_)));
+        told.is_some_and(|k| k.non_negative(&o.poly, &o.domain, &budget))
+    };
     // conditions of which nothing more is asked
     let mut free: Vec<ConditionKind> = Vec::new();
-    for o in flat {
+    for mut o in flat {
         if budget.left() == 0 {
             break;
         }
+        if model.objects.reads_in_rows {
+            goes_upwards(&mut o);
+        }
         let poly = model.vars.linear(&o.poly).unwrap_or_else(|| o.poly.clone());
         let kind = condition_kind(&o.kind);
-        if known.non_negative(&o.poly, &o.domain, &budget) {
+        if matches!(o.kind, Need::InRow { columns: Columns::Alone, .. }) {
+            if !meet_length(model, &known, &o, facts) {
+                free.push(kind);
+            }
+            continue;
+        }
+        if known.non_negative(&o.poly, &o.domain, &budget) || is_told(&o) {
             facts.note(kind, MetBy::Proof, None);
             continue;
         }
@@ -86,6 +103,58 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
         let kind = ObstacleKind::Budget(crate::Work::Obligations);
         facts.obstacles.push(Obstacle { kind, term: model.root });
     }
+}
+
+/// Rows that are to follow each other upwards have a length that is more than 0, whichever of their columns are used.
+fn goes_upwards(o: &mut Obligation) {
+    let Need::InRow { columns: columns @ Columns::Alone, .. } = &mut o.kind else { return };
+    *columns = Columns::First;
+    // what cannot be written down is not met
+    o.poly = o.poly.add_constant(-1).unwrap_or_else(|| Poly::constant(-1));
+}
+
+/// That the length of rows is not 0, which is asked where one column of them is used alone. Whether it matters.
+fn meet_length(model: &mut Model<'_>, known: &Known, o: &Obligation, facts: &mut LoopFacts) -> bool {
+    let Need::InRow { base, .. } = o.kind else { return true };
+    let kind = condition_kind(&o.kind);
+    let is_positive = |p: Option<Poly>| {
+        let less = p.and_then(|p| p.add_constant(-1));
+        less.is_some_and(|p| known.non_negative(&p, &o.domain, &model.budget))
+    };
+    if is_positive(Some(o.poly.clone())) {
+        facts.note(kind, MetBy::Proof, None);
+        return true;
+    }
+    let falls = is_positive(o.poly.scale(-1));
+    if model.takes_box(&o.kind) {
+        return false;
+    }
+    model.objects.either_way.insert(base);
+    if falls {
+        facts.note(kind, MetBy::Proof, None);
+        return true;
+    }
+    // a witness may go upwards
+    let least = model.vars.linear(&o.poly).and_then(|p| p.add_constant(-1));
+    match (&mut model.premises.unproved, least) {
+        (Some(list), Some(least)) => list.push(least),
+        (unproved, _) => *unproved = None,
+    }
+    match expr_of(model, &o.poly) {
+        Some(e) => {
+            let differs = Some(Pred::Not(Box::new(Pred::Zero(e))));
+            // one test for all that go by it
+            match facts.conditions.iter().any(|c| c.met_by == MetBy::RunTimeCheck && c.check == differs) {
+                true => facts.note(kind, MetBy::Proof, None),
+                false => facts.note(kind, MetBy::RunTimeCheck, differs),
+            }
+        }
+        None => {
+            let kind = ObstacleKind::NeedsPromise(kind);
+            facts.obstacles.push(Obstacle { kind, term: condition_term(&o.kind) });
+        }
+    }
+    true
 }
 
 /// Whether `p >= 0` fails for sure where the root has two iterations or more.

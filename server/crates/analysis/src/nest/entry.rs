@@ -32,10 +32,16 @@ impl Changed {
     pub(super) fn contains(&self, s: &SymbolId) -> bool {
         self.variables.contains(s)
     }
-    /// What a term may change.
+    /// What a term may change: variables, and those of which it writes a part.
     fn by(&mut self, effects: &Effects<'_>, t: TermId) {
-        self.variables.extend(effects.writes_in(t).iter().copied());
+        self.variables.extend(effects.changes_in(t).iter().copied());
         self.memory = self.memory || effects.writes_memory(t);
+    }
+    /// Likewise of statements that tell nothing, and write memory at most.
+    fn by_silent(&mut self, effects: &Effects<'_>, all: &[TermId]) {
+        for &t in all.iter().filter(|t| effects.writes_memory(**t)) {
+            self.by(effects, t);
+        }
     }
 }
 
@@ -148,16 +154,14 @@ impl Builder<'_> {
                     for &k in telling.iter().rev().filter(|&&k| (k as usize) < at) {
                         let before = args[k as usize];
                         // those between tell nothing, but may write
-                        let mut between = args[k as usize + 1..behind].iter();
-                        changed.memory = changed.memory || between.any(|&t| self.effects.writes_memory(t));
+                        changed.by_silent(self.effects, &args[k as usize + 1..behind]);
                         behind = k as usize;
                         if self.effects.entered_by_label(before) {
                             return;
                         }
                         self.facts_of(before, &mut changed, control);
                     }
-                    let mut first = args[..behind].iter();
-                    changed.memory = changed.memory || first.any(|&t| self.effects.writes_memory(t));
+                    changed.by_silent(self.effects, &args[..behind]);
                 }
                 Op::If => {
                     if self.effects.entered_by_label(parent) {
@@ -181,6 +185,15 @@ impl Builder<'_> {
     /// What a statement before the root leaves true; then what it writes counts as changed for what stands before it.
     fn facts_of(&mut self, t: TermId, changed: &mut Changed, control: &Control) {
         if !self.pay(1) {
+            return;
+        }
+        // Who comes past it has seen it hold, if it is there when the program is built.
+        if let Some(holds) = self.body.asserted(t) {
+            let known = std::mem::take(&mut self.premises.context);
+            self.assume(holds, true, changed, 0);
+            let told = std::mem::replace(&mut self.premises.context, known);
+            self.premises.asserted.extend(told);
+            changed.by(self.effects, holds);
             return;
         }
         let args = self.body.args(t).to_vec();
@@ -443,10 +456,11 @@ impl Builder<'_> {
             })
     }
 
-    /// Likewise, and integers in memory that nothing has been written to since.
+    /// Likewise, and integers in structures of the function's own that nothing has changed since, and in memory that nothing has been
+    /// written to.
     fn is_fact(&self, e: TermId, changed: &Changed) -> bool {
         self.is_plain_fact(e, changed)
-            || !changed.memory && self.body.walk(e).take(60).count() < 60 && self.is_remembered(e, changed)
+            || self.body.walk(e).take(60).count() < 60 && self.is_remembered(e, changed)
     }
 
     fn is_remembered(&self, e: TermId, changed: &Changed) -> bool {
@@ -474,10 +488,15 @@ impl Builder<'_> {
                 (Op::Sym(s), _) => {
                     let v = &body.symbols[*s];
                     let quals = body.types.quals(v.ty);
-                    !quals.is_volatile && !quals.is_atomic && !changed.contains(s) && v.device.is_none()
+                    let is_own = v.storage.is_of_call() && !v.address_taken;
+                    let is_quiet = !quals.is_volatile && !quals.is_atomic && v.device.is_none();
+                    is_quiet && !changed.contains(s) && (is_own || !changed.memory)
                 }
-                (Op::Deref | Op::Member { .. }, &[of]) => self.is_same_place(of, changed),
-                (Op::Index, &[of, at]) => self.is_same_place(of, changed) && self.is_remembered(at, changed),
+                (Op::Member { arrow: false, .. }, &[of]) => self.is_same_place(of, changed),
+                (Op::Deref | Op::Member { .. }, &[of]) => !changed.memory && self.is_same_place(of, changed),
+                (Op::Index, &[of, at]) => {
+                    !changed.memory && self.is_same_place(of, changed) && self.is_remembered(at, changed)
+                }
                 _ => false,
             }
     }

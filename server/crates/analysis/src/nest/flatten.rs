@@ -9,7 +9,7 @@ use crate::limits::nest_flatten::MAX_ROWS_BACK;
 use crate::nest::builder::Builder;
 use crate::nest::longer::Longer;
 use crate::nest::strides::{divided, Ends, Strides};
-use crate::nest::{AffineAccess, Length, Model, Need, Subscript};
+use crate::nest::{AffineAccess, Length, Need, Subscript};
 use crate::{Columns, Obstacle, ObstacleKind};
 
 /// Field names with the number of subscripts before each.
@@ -308,6 +308,7 @@ impl Builder<'_> {
         let is_fine = |c: &Column| matches!(c, Column::Divided(..));
         let fine = splits.iter().flatten().all(|p| is_fine(&p.1)) && !strides.fine.is_empty();
         let n = strides.chain.len() + 1 + if fine { strides.fine.len() } else { 0 };
+        let mut alone = vec![false; strides.chain.len()];
         let froms: Vec<Poly> = (1..=strides.chain.len())
             .map(|k| {
                 let column = |parts: &(Vec<Poly>, Column)| match (parts.0.get(k), &parts.1) {
@@ -318,6 +319,10 @@ impl Builder<'_> {
                 let columns =
                     members.iter().zip(&splits).filter_map(|(&i, p)| Some((i, column(p.as_ref()?))));
                 let columns: Option<Vec<(usize, Poly)>> = columns.map(|(i, p)| Some((i, p?))).collect();
+                let is_fixed = |c: &Vec<(usize, Poly)>| {
+                    c.iter().all(|x| x.1 == c[0].1 && x.1.vars().all(|v| self.is_param(v)))
+                };
+                alone[k - 1] = columns.as_ref().is_some_and(is_fixed);
                 let length = self.row_length(strides, k, &back);
                 columns.zip(length).map_or_else(Poly::default, |(c, length)| self.row_begins(&c, &length))
             })
@@ -334,7 +339,7 @@ impl Builder<'_> {
                 continue;
             };
             let shifted = *offset != Poly::default();
-            let at = Site { access: i, longer, strides, froms: &froms, shifted };
+            let at = Site { access: i, longer, strides, froms: &froms, alone: &alone, shifted };
             let mut parts = rows;
             let mut inner: Vec<Poly> = (1..strides.chain.len())
                 .filter_map(|k| self.keep_in_row(&at, k, &parts[k], &parts[k]))
@@ -466,8 +471,17 @@ impl Builder<'_> {
         let back = |p: &Poly| at.longer.back(p);
         let (length, times) = at.strides.length(k);
         let mut need = at.need(self, k, (&length, times));
-        // of one column alone it is asked that a row has one
-        let is_one = [least, most].into_iter().all(|p| *p == at.froms[k - 1]);
+        let whole = self.row_length(at.strides, k, &back).filter(|l| l.as_constant().is_none());
+        // where all use one column, rows begin at different cells if they are not of length 0
+        if let (Need::InRow { columns, .. }, true, Some(length)) = (&mut need, at.alone[k - 1], &whole) {
+            *columns = Columns::Alone;
+            self.oblige(need, length.clone(), self.accesses[at.access].domain.clone());
+            return whole;
+        }
+        // of one column alone it is asked that a row has one, and of the first two of `2 * inc`, say
+        let is_part = |p: &Poly| p.as_constant().is_some_and(|c| (0..times).contains(&c));
+        let is_from_first = at.froms[k - 1] == Poly::default();
+        let is_one = [least, most].into_iter().all(|p| *p == at.froms[k - 1] || is_from_first && is_part(p));
         if let (Need::InRow { columns, .. }, true) = (&mut need, is_one) {
             *columns = Columns::First;
         }
@@ -576,6 +590,8 @@ struct Site<'s> {
     strides: &'s Strides,
     /// The first column of the dimensions from 1 on.
     froms: &'s [Poly],
+    /// In which of them all subscripts have one column, the same in all iterations.
+    alone: &'s [bool],
     /// Whether something stands before the rows.
     shifted: bool,
 }
@@ -601,18 +617,4 @@ enum Column {
     Plain(Poly),
     /// It is no linear sum, but its ends are known, and the rows and the column in it are.
     Divided(Ends, Vec<Poly>),
-}
-
-impl Model<'_> {
-    /// Whether what is not proved of a flattened subscript does not matter: reads never conflict, so of an object that is
-    /// only read all that counts is where its cells may lie, and that the ranges of its subscripts say whether or not
-    /// its rows overlap. (What of it has to be copied they do not say.)
-    pub(crate) fn takes_box(&mut self, need: &Need) -> bool {
-        let Need::InRow { base, .. } = need else { return false };
-        let only_read = self.accesses.iter().all(|a| !a.write || a.base != *base);
-        if only_read {
-            self.objects.boxes.extend([*base]);
-        }
-        only_read
-    }
 }

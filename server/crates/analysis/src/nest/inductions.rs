@@ -61,9 +61,8 @@ impl Builder<'_> {
             }
             let exact = match (constant, &amount, &iteration) {
                 (Some(k), _, Some(t)) => t.scale(k),
-                (None, Some(a), Some(t)) if nested || pointer || self.how.numbered => a.mul(t),
-                // where nothing is written by it, which way it moves does not matter
-                (None, Some(a), Some(t)) if self.only_reads_by(s, total.term, parts.body) => a.mul(t),
+                // by which way it moves cells are told apart as rows of that length
+                (None, Some(a), Some(t)) => a.mul(t),
                 _ => None,
             };
             if let Some(by) = exact {
@@ -86,36 +85,6 @@ impl Builder<'_> {
                 self.growing(s, c, &total, constant, amount, &mut inner);
             }
         }
-    }
-
-    /// Whether a variable stands in subscripts of what is read alone, beside the one term that moves it.
-    fn only_reads_by(&self, s: SymbolId, moves: TermId, inner: TermId) -> bool {
-        let body = self.body;
-        let parents = self.effects.parents();
-        let around = |t: TermId| parents.get(t.0 as usize).copied().flatten();
-        // a member or an element of what is read is read
-        let is_element_read = |mut at: TermId| loop {
-            let Some(up) = around(at) else { return false };
-            match (body.op(up), body.args(up)) {
-                (Op::Member { .. }, _) => at = up,
-                (Op::Index, &[base, _]) if base == at => at = up,
-                (Op::AddrOf | Op::Call, _) => return false,
-                (op, args) => return !(op.is_write() && args.first() == Some(&at)),
-            }
-        };
-        let is_read = |t: TermId| {
-            let mut at = t;
-            while let Some(up) = around(at) {
-                match (body.op(up), body.args(up)) {
-                    _ if up == moves => return true,
-                    (Op::Index, &[_, subscript]) if subscript == at => return is_element_read(up),
-                    (Op::Binary(_) | Op::Cast | Op::Unary(_), _) => at = up,
-                    _ => return false,
-                }
-            }
-            false
-        };
-        body.walk(inner).filter(|&t| body.as_symbol(t) == Some(s)).all(is_read)
     }
 
     /// Notes that each iteration moves the pointer by that many elements.

@@ -38,11 +38,15 @@ impl Builder<'_> {
     /// another parameter, and what multiplies it together with this one, for all subscripts and counters alike.
     pub(super) fn longer(&mut self, members: &[usize]) -> Longer {
         let values = self.flat(members, &Longer::default());
+        // where no counter numbers rows (`u[ny * w + i]`, a row of a margin), what is fixed does
+        let is_product =
+            |m: &[Var], counts: bool| m.len() > 1 && m.iter().any(|&v| !self.is_param(v)) == counts;
+        let counts = values.iter().flatten().flat_map(Poly::terms).any(|(m, _)| is_product(m, true));
         let mut computed: FxHashMap<Var, Option<Poly>> = FxHashMap::default();
         let mut written: FxHashMap<Var, Option<Poly>> = FxHashMap::default();
         for (&i, p) in members.iter().zip(&values) {
             let Some(p) = p else { continue };
-            for (m, c) in p.terms().filter(|(m, _)| m.iter().any(|&v| !self.is_param(v))) {
+            for (m, c) in p.terms().filter(|(m, _)| is_product(m, counts)) {
                 for (k, &v) in m.iter().enumerate().filter(|(_, &v)| self.is_param(v)) {
                     let rest: Vec<Var> = [&m[..k], &m[k + 1..]].concat();
                     let by_sum = self.multiplies(self.accesses[i].term, v).map(Poly::constant);
@@ -169,6 +173,9 @@ impl Builder<'_> {
             _ => return None,
         };
         let sum = || body.walk(access).find(|&x| self.exceeds(x, v) == Some(by));
-        (by != 0).then(sum).flatten().or_else(|| body.walk(access).find(|&x| body.as_symbol(x) == Some(s)))
+        let under = |t: TermId| body.walk(t).find(|&x| body.as_symbol(x) == Some(s));
+        // a variable may bring it to the access: `iy += inc; … y[iy]`
+        let anywhere = || (by == 0).then(|| under(self.root)).flatten();
+        (by != 0).then(sum).flatten().or_else(|| under(access)).or_else(anywhere)
     }
 }

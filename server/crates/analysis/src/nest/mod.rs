@@ -8,6 +8,7 @@
 mod bits;
 mod builder;
 mod calls;
+mod constants;
 mod context;
 mod entry;
 mod exceptions;

@@ -13,6 +13,8 @@ pub(crate) struct Objects {
     pub begins: FxHashMap<SymbolId, Option<usize>>,
     /// Objects that are only read and whose rows may overlap: their cells lie within the box of their subscripts' ranges.
     pub boxes: FxHashSet<SymbolId>,
+    /// Objects whose rows may follow each other towards lower cells: what a row's length is for is only known not to be 0.
+    pub either_way: FxHashSet<SymbolId>,
     /// Whether rows of what is only read are to lie apart, too: where its parts are told by them.
     pub reads_in_rows: bool,
     /// Pointer variables whose value at the root's entry was followed, with what they point into.

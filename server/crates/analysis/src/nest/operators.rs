@@ -249,8 +249,9 @@ impl Builder<'_> {
             return always(if op == BinOp::Rem { Poly::default() } else { a.clone() });
         }
         let a = self.linear(a)?;
-        // a quotient of what is not known exactly would pass for a value that is
-        if a.vars().any(|v| *self.vars.kind(v) == VarKind::Fresh) || self.vars.is_loaded(&a) {
+        // a quotient of what is not known exactly would pass for a value that is; one of a constant's elements is marked
+        let is_loaded = self.vars.is_loaded(&a) && !self.promises.is_of_constants(&self.vars, &a);
+        if a.vars().any(|v| *self.vars.kind(v) == VarKind::Fresh) || is_loaded {
             return None;
         }
         if let Some(c) = a.as_constant() {
@@ -276,7 +277,11 @@ impl Builder<'_> {
 
     /// `floor(a / k)` and the remainder, by their defining constraints.
     pub(super) fn floor(&mut self, a: &Poly, k: i128) -> Option<(Poly, Poly)> {
-        let v = self.fresh(VarKind::Quotient);
+        let is_loaded = self.vars.is_loaded(a);
+        let v = self.fresh(if is_loaded { VarKind::Image } else { VarKind::Quotient });
+        if is_loaded {
+            self.vars.of_loaded.insert(v);
+        }
         let q = Poly::var(v);
         // k*q <= a <= k*q + k - 1
         let r = a.sub(&q.scale(k)?)?;

@@ -114,12 +114,15 @@ impl Builder<'_> {
                     self.assume_fixed(&loc, t);
                 }
                 let promised = if invariant { None } else { self.promised_load(&loc, t) };
+                let base = Some(loc.base).filter(|_| loc.fields.is_empty() && loc.inside == Inside::All);
                 self.record(loc, t, false, ty);
                 if invariant {
                     if let Some(known) = self.known_member(t) {
                         return Some(vec![(Domain::always(), known)]);
                     }
-                    return self.opaque_param(t);
+                    let value = self.opaque_param(t);
+                    base.into_iter().for_each(|base| self.bound_constant(base, &value));
+                    return value;
                 }
                 promised.map(|v| vec![(Domain::always(), Poly::var(v))])
             }

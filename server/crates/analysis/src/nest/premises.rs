@@ -11,6 +11,8 @@ use crate::nest::vars::Vars;
 pub(crate) struct Premises {
     /// What is known of the parameters.
     pub context: Vec<Constraint>,
+    /// What assertions before the root say, if they are there when the program is built: no more than that other assertions hold follows.
+    pub asserted: Vec<Constraint>,
     /// Beside `context`: one of these holds. Empty: nothing more is known.
     pub cases: Vec<Vec<Constraint>>,
     /// What is asked for besides, while another witness is looked for: one way to the root.
@@ -28,6 +30,7 @@ impl Default for Premises {
     fn default() -> Premises {
         Premises {
             context: Vec::new(),
+            asserted: Vec::new(),
             cases: Vec::new(),
             way: RefCell::default(),
             ranges: Vec::new(),

@@ -7,6 +7,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use term::{BinOp, Body, Len, Op, Promised, SymbolId, TermId, TypeKind};
 
@@ -27,6 +28,8 @@ pub(crate) struct Promises {
     apart: Vec<(usize, PromisedPlace, PromisedPlace)>,
     /// Expressions of tables whose rows lie apart.
     rows: Vec<(usize, TermId)>,
+    /// Arrays that were found to be no constants.
+    others: BTreeSet<SymbolId>,
     /// What answers rested on so far.
     used: RefCell<BTreeSet<usize>>,
     /// Likewise of arrays that are taken to be sorted: an expression of each.
@@ -49,6 +52,8 @@ pub(crate) struct PromisedArray {
     pub injective: Option<usize>,
     /// It is taken to be sorted, which the host tests: an expression of the array.
     pub sorted: Option<TermId>,
+    /// It is one of the program's constants, and its elements are known to lie so; whether no two of them are equal.
+    pub constant: Option<bool>,
     /// Its elements are taken to be lengths of rows that are as long as their room at most, which the host tests.
     length: Option<RowLengths>,
 }
@@ -56,7 +61,7 @@ pub(crate) struct PromisedArray {
 /// Between which values elements lie.
 #[derive(Clone, Debug)]
 struct PromisedRange {
-    /// `None`: it is taken to be so, which the host tests.
+    /// `None`: it is known, or taken to be so, which the host tests.
     number: Option<usize>,
     low: Poly,
     /// The first that is too large.
@@ -77,6 +82,18 @@ impl Promises {
 
     pub(crate) fn size(&self, base: SymbolId) -> Option<&PromisedSize> {
         self.of(base)?.size.as_ref()
+    }
+
+    /// The file-scope arrays of which it is known what they hold, by name.
+    pub(crate) fn constants<'b>(&'b self, body: &'b Body) -> impl Iterator<Item = &'b Arc<str>> + 'b {
+        let known = self.arrays.iter().filter(|a| a.constant.is_some());
+        known.map(|a| &body.symbols[a.place.base]).filter(|s| !s.storage.is_of_call()).map(|s| &s.name)
+    }
+
+    /// Whether the value is made of elements of the program's constants, and of no others that were loaded.
+    pub(crate) fn is_of_constants(&self, vars: &Vars, p: &Poly) -> bool {
+        let is_known = |l: &Loaded| self.of(l.array).is_some_and(|a| a.constant.is_some());
+        p.vars().all(|v| vars.loads.get(&v).is_none_or(is_known) && !vars.of_loaded.contains(&v))
     }
 
     /// Notes that an answer rests on a promise.
@@ -220,13 +237,45 @@ impl Builder<'_> {
         }
     }
 
+    /// Notes what an array holds that never changes, and of which nothing is noted.
+    fn take_constant(&mut self, base: SymbolId) {
+        if self.promises.of(base).is_some() || self.promises.others.contains(&base) {
+            return;
+        }
+        let Some(held) = self.constant_elements(base) else {
+            self.promises.others.insert(base);
+            return;
+        };
+        let range = held.most.checked_add(1).map(|high| PromisedRange {
+            number: None,
+            low: Poly::constant(held.least),
+            high: Poly::constant(high),
+        });
+        let array = self.promised_array(PromisedPlace { base, lead: Vec::new() });
+        (array.range, array.constant) = (range, Some(held.distinct));
+    }
+
+    /// Notes between which numbers an element lies that is the same in all iterations, where its array never changes.
+    pub(super) fn bound_constant(&mut self, base: SymbolId, value: &Option<Pieces>) {
+        self.take_constant(base);
+        let known = self.promises.of(base).filter(|a| a.constant.is_some());
+        let Some(PromisedRange { low, high, .. }) = known.and_then(|a| a.range.as_ref()) else { return };
+        let Some(value) = fixed(value) else { return };
+        let ends = [value.sub(low), high.sub(value).and_then(|p| p.add_constant(-1))];
+        for end in ends.into_iter().flatten().map(Constraint::non_negative) {
+            if !self.premises.context.contains(&end) {
+                self.premises.context.push(end);
+            }
+        }
+    }
+
     fn promised_array(&mut self, place: PromisedPlace) -> &mut PromisedArray {
         let arrays = &mut self.promises.arrays;
         let at = match arrays.iter().position(|a| a.place == place) {
             Some(at) => at,
             None => {
-                let (size, range, injective, sorted, length) = Default::default();
-                arrays.push(PromisedArray { place, size, range, injective, sorted, length });
+                let (size, range, injective, sorted, constant, length) = Default::default();
+                arrays.push(PromisedArray { place, size, range, injective, sorted, constant, length });
                 arrays.len() - 1
             }
         };
@@ -301,10 +350,11 @@ impl Builder<'_> {
     /// The value of an element of which something is promised. Precondition: it was not found to be fixed.
     pub(super) fn promised_load(&mut self, loc: &Loc, t: TermId) -> Option<Var> {
         let kind = self.body.types.as_int(self.body.ty(t))?;
+        self.take_constant(loc.base);
         let is_said = |p: &&PromisedArray| p.range.is_some() || p.injective.is_some() || p.sorted.is_some();
         let lead = |p: &&PromisedArray| {
             let before = loc.subs.len().checked_sub(p.place.lead.len());
-            before == Some(1)
+            (before == Some(1) || p.constant.is_some())
                 && loc.subs.iter().zip(&p.place.lead).all(|((value, _), l)| fixed(value) == Some(l))
         };
         let mut of_base = self.promises.arrays.iter().filter(|a| a.place.base == loc.base);

@@ -1,9 +1,9 @@
 //! Tables of rows that the host can follow before the loop as the loop does: `a[i][j]` of `double **a`, `f[i][j][k]`, `g->u[i][j]`.
-//! Deliberately absent: which pointers are followed ([`crate::offload`]), and whether rows overlap.
+//! Deliberately absent: which pointers are followed ([`crate::offload`]), and whether rows overlap. Also where that does not matter.
 
 use term::{Op, SymbolId, TermId, TypeKind};
 
-use crate::nest::{AffineAccess, Model};
+use crate::nest::{AffineAccess, Model, Need};
 
 /// How the accesses of a family of rows begin.
 #[derive(Clone, Copy, Debug)]
@@ -38,5 +38,19 @@ impl Model<'_> {
     /// Whether the access is one of an element of a row, through subscripts alone.
     pub(crate) fn is_in_row(&self, a: &AffineAccess, of: &Table) -> bool {
         a.subs.len() == of.before + of.rank && a.fields.first().is_none_or(|f| f.0 >= a.subs.len())
+    }
+}
+
+impl Model<'_> {
+    /// Whether what is not proved of a flattened subscript does not matter: reads never conflict, so of an object that is
+    /// only read all that counts is where its cells may lie, and that the ranges of its subscripts say whether or not
+    /// its rows overlap. (What of it has to be copied they do not say.)
+    pub(crate) fn takes_box(&mut self, need: &Need) -> bool {
+        let Need::InRow { base, .. } = need else { return false };
+        let only_read = self.accesses.iter().all(|a| !a.write || a.base != *base);
+        if only_read {
+            self.objects.boxes.extend([*base]);
+        }
+        only_read
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct Vars {
     pub images: FxHashMap<Var, (Poly, Poly)>,
     /// Elements of arrays of which something is promised, by what was loaded.
     pub loads: FxHashMap<Var, Loaded>,
+    /// Quotients of values that are made of such elements.
+    pub of_loaded: FxHashSet<Var>,
     /// Values that grow by at least so much from one iteration of the root to the next.
     pub rising: FxHashMap<Var, i128>,
     /// Of these those that every iteration moves by one amount: their ends follow from how often the loop runs.
@@ -41,7 +43,8 @@ pub(crate) struct Loaded {
 impl Vars {
     /// Whether the value is made of elements that were loaded.
     pub(crate) fn is_loaded(&self, p: &Poly) -> bool {
-        !self.loads.is_empty() && p.vars().any(|v| self.loads.contains_key(&v))
+        let is_one = |v: Var| self.loads.contains_key(&v) || self.of_loaded.contains(&v);
+        !self.loads.is_empty() && p.vars().any(is_one)
     }
 
     pub(crate) fn kind(&self, v: Var) -> &VarKind {

@@ -88,7 +88,8 @@ fn described(
         Some(e) => crate::calls::project_facts::conditions(e, more).map_err(|o| vec![o])?,
         None => more,
     };
-    any.set(any.get() || !model.objects.boxes.is_empty());
+    let objects = &model.objects;
+    any.set(any.get() || !objects.boxes.is_empty() || !objects.either_way.is_empty());
     let scalars = Scalars::new(&cx, &model, control);
     let searches_boxes = reads == ReadRows::Searched;
     let expanded = expanded.as_ref();
@@ -212,6 +213,7 @@ fn model_of<'a>(
         return fail(ObstacleKind::Budget(crate::Work::Extents), claim.term);
     }
     reading.model.objects.boxes = std::mem::take(&mut met.model.objects.boxes);
+    reading.model.objects.either_way = std::mem::take(&mut met.model.objects.either_way);
     if !numbered && !reads_in_rows {
         return Ok((reading.model, Vec::new()));
     }

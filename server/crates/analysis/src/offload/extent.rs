@@ -311,8 +311,10 @@ impl Maker<'_, '_> {
 
     fn extent(&mut self, mine: &[&AffineAccess], written: bool) -> Option<Touched> {
         let inner = mine.first()?.inner.clone()?;
-        // of a column that may be any of its row it is not known which are used
-        if mine.iter().any(|a| self.model.objects.boxes.contains(&a.base) || a.flat.is_some()) {
+        // of a column that may be any of its row it is not known which are used; of rows that may follow each other downwards, which is last
+        let objects = &self.model.objects;
+        let is_open = |s: SymbolId| objects.boxes.contains(&s) || objects.either_way.contains(&s);
+        if mine.iter().any(|a| is_open(a.base) || a.flat.is_some()) {
             return None;
         }
         let plain = |a: &AffineAccess| {

@@ -51,6 +51,7 @@ pub(crate) fn touched(
         return None;
     }
     reading.model.objects.boxes = met.model.objects.boxes;
+    reading.model.objects.either_way = met.model.objects.either_way;
     let model = reading.model;
     let scalars = Scalars::new(&cx, &model, control);
     let nest = Nest {

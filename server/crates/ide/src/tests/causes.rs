@@ -148,3 +148,26 @@ fn a_cast_that_is_not_followed_is_said_to_be_one() {
     let own = of("", "((double *)here->data)");
     assert!(own.contains("the cast") && !own.contains("Set a pointer"), "{own}");
 }
+
+#[test]
+fn a_list_has_no_index() {
+    let node = "struct node { int v; struct node *next; };\nvoid drop(struct node *);\n";
+    for (text, step) in [
+        ("void f(struct node *list) {\n    for (struct node *p = list; p; p = p->next)\n        p->v++;\n}\n", "p = p->next"),
+        ("int f(struct node *p) {\n    int n = 0;\n    while (p != 0) {\n        n += p->v;\n        p = p->next;\n    }\n    return n;\n}\n", "p = p->next"),
+        ("struct node *f(struct node *p) {\n    struct node *r = 0;\n    while (p) {\n        struct node *next = p->next;\n        p->next = r;\n        r = p;\n        p = next;\n    }\n    return r;\n}\n", "struct node *next = p->next"),
+    ] {
+        let all = said(&format!("{node}{text}"));
+        assert!(all.contains("goes from one element to the next") && all.contains(step), "{all}");
+    }
+    // what goes along a list inside goes around by something else
+    let all = said(&format!("{node}void f(struct node *list, int k) {{\n    while (k != 1) {{\n        k = k % 2 ? 3 * k + 1 : k / 2;\n        for (struct node *p = list; p; p = p->next)\n            p->v++;\n    }}\n}}\n"));
+    let outer = all.lines().find(|l| l.contains("line 4")).unwrap_or_default();
+    assert!(!outer.contains("goes from one element"), "{all}");
+}
+
+#[test]
+fn a_stride_may_be_negative() {
+    let all = said("void f(int n, float a, const float *restrict x, int incx, float *restrict y, int incy) {\n    for (int i = 0; i < n; i++)\n        y[i * incy] += a * x[i * incx];\n}\n");
+    assert!(all.contains("`incy` is not 0") && !all.contains("is positive"), "{all}");
+}

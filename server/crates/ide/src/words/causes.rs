@@ -1,7 +1,7 @@
 //! What the text shows of why something stands in a loop's way: where a pointer or an index is set, how a loop counts, what ends it.
 
 use analysis::{NotCounted, Obstacle};
-use term::{Op, Storage, SymbolId, TermId};
+use term::{Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::obstacles::ObstacleWords;
 use crate::function_view::FunctionView;
@@ -192,7 +192,49 @@ pub(super) fn exit_word(view: &FunctionView, obstacle: &Obstacle) -> &'static st
     }
 }
 
-pub(super) fn not_counted(why: NotCounted, line: u32, keyword: &str) -> ObstacleWords {
+/// Where a loop goes from an element to the one that a pointer in it shows: `p = p->next`, or by way of another variable.
+fn next_of_chain(body: &Body, of: TermId) -> Option<TermId> {
+    let given = |t: TermId| match (body.op(t), body.args(t)) {
+        (Op::Assign, &[to, value]) => Some((body.as_symbol(to)?, value)),
+        (Op::Declare(s), &[value]) => Some((*s, value)),
+        _ => None,
+    };
+    let behind = |value: TermId| match (body.op(value), body.args(value)) {
+        (Op::Member { arrow: true, .. }, &[from]) => body.as_symbol(from),
+        _ => None,
+    };
+    // a loop may hold another one that does
+    let condition = body.loop_parts(of).and_then(|parts| parts.condition);
+    let is_tested =
+        |s: SymbolId| condition.is_none_or(|c| body.walk(c).any(|t| body.as_symbol(t) == Some(s)));
+    let all: Vec<(TermId, (SymbolId, TermId))> =
+        body.walk(of).filter_map(|t| given(t).map(|g| (t, g))).collect();
+    let comes_back = |to: SymbolId, from: SymbolId| {
+        to == from || all.iter().any(|(_, (s, value))| *s == from && body.as_symbol(*value) == Some(to))
+    };
+    let is_next = |(_, (to, value)): &&(TermId, (SymbolId, TermId))| {
+        let pointer = matches!(body.types.kind(body.symbols[*to].ty), TypeKind::Pointer { .. });
+        pointer && behind(*value).is_some_and(|from| is_tested(from) && comes_back(*to, from))
+    };
+    all.iter().find(is_next).map(|a| a.0)
+}
+
+pub(super) fn not_counted(
+    view: &FunctionView,
+    term: TermId,
+    why: NotCounted,
+    line: u32,
+    keyword: &str,
+) -> ObstacleWords {
+    let is_by_step = matches!(why, NotCounted::Step | NotCounted::While);
+    if let Some(next) = Some(term).filter(|_| is_by_step).and_then(|t| next_of_chain(view.body(), t)) {
+        let reason = format!(
+            "the loop on line {line} goes from one element to the next by a pointer in it (`{}`), so each iteration waits for the one before",
+            view.text(next).trim_end_matches(';')
+        );
+        let remedy = "Put the elements, or pointers to them, into an array first.".to_owned();
+        return ObstacleWords { kind: "not-counted", reason, remedy };
+    }
     let (reason, remedy) = match why {
         NotCounted::While => (
             format!("how many rounds the `{keyword}` loop on line {line} makes is not known beforehand"),

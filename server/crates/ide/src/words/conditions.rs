@@ -329,6 +329,12 @@ fn in_row(
     };
     let access = called.clone().map_or(own, |f| format!("{f}(…)"));
     let sentence = match same {
+        // one column of each row: rows must only begin at different cells
+        false if columns == Columns::Alone => format!("`{stride}` is not 0"),
+        true if columns == Columns::Alone && called.is_some() => {
+            format!("what `{access}` touches moves by a step that is not 0")
+        }
+        true if columns == Columns::Alone => format!("`{access}` moves by a step that is not 0"),
         // of a row of nothing all elements are one
         false if columns == Columns::First => format!("`{stride}` is positive"),
         // the step stands nowhere in the text: that of `p += n`, or of `i + i * n`

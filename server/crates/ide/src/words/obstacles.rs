@@ -124,7 +124,7 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                 Op::For => "for",
                 _ => "while",
             };
-            not_counted(*why, line, keyword)
+            not_counted(view, obstacle.term, *why, line, keyword)
         }
         ObstacleKind::UnknownCall(function) if view.body().symbols[*function].device.is_some() => {
             of_device(view.body().symbols[*function].device, view.callee(obstacle.term, *function), line)

@@ -260,6 +260,10 @@ impl Host<'_> {
                     n => format!("row of {n} times {}", q(*stride)),
                 };
                 match columns {
+                    Columns::Alone if self.plan.body.same(*stride, *access) => {
+                        format!("{} moves by a step that is not 0", q(*access))
+                    }
+                    Columns::Alone => format!("{} is not 0", q(*stride)),
                     Columns::First | Columns::FromFirst => format!("{} stays in its {row}", q(*access)),
                     Columns::Anywhere => format!("the columns of {} span no more than a {row}", q(*access)),
                 }
