@@ -220,7 +220,18 @@ pub(super) fn examine(
             }
         }
     }
-    facts.out_of_range = Some(outside);
+    // what may lie anywhere, or be come to or not, is no proof that nothing lies outside
+    facts.out_of_range = (!outside.is_empty() || all_inside(&trace)).then_some(outside);
+}
+
+/// Whether every access to an array of a known size is known to lie in it.
+fn all_inside(trace: &Trace) -> bool {
+    let inside = |e: &replay::Event| {
+        let object = &trace.objects[e.object as usize];
+        let known = |bytes: u64| e.offset.is_some_and(|o| o >= 0 && o as u64 + e.size as u64 <= bytes);
+        object.bytes.is_none_or(known)
+    };
+    !trace.cut && !trace.leaves_rows && trace.events.iter().all(inside)
 }
 
 /// What a part of a launch that is too large to follow tells: what happens, never that nothing does.
@@ -322,6 +333,10 @@ fn symbolic_verdict(
             let met = |n: &Arc<str>| launch.values.iter().all(|(v, x)| v != n || *x >= 1);
             if !proof.positive.iter().all(met) {
                 return Err(RaceObstacle::Kernel(KernelObstacle::NotFound));
+            }
+            // in a launch that is known nothing has to be granted
+            if launch.block.zip(launch.grid).is_some_and(|(b, g)| !proof.granted.holds(b, g)) {
+                return Err(RaceObstacle::Kernel(KernelObstacle::TooLarge));
             }
             Ok(RaceVerdict::Free {
                 shapes: l.grid.is_none().then(|| shapes(l.block, suggested, proof.indices)),

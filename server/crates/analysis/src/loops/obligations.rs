@@ -26,8 +26,8 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
         let told = told.as_ref().filter(|_| matches!(o.kind, Need::Asserted(_)));
         told.is_some_and(|k| k.non_negative(&o.poly, &o.domain, &budget))
     };
-    // conditions of which nothing more is asked
-    let mut free: Vec<ConditionKind> = Vec::new();
+    // conditions of which nothing more is asked, of one array, and those of which it is of another
+    let (mut free, mut asked): (Vec<Need>, Vec<Need>) = (Vec::new(), Vec::new());
     for mut o in flat {
         if budget.left() == 0 {
             break;
@@ -39,7 +39,7 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
         let kind = condition_kind(&o.kind);
         if matches!(o.kind, Need::InRow { columns: Columns::Alone, .. }) {
             if !meet_length(model, &known, &o, facts) {
-                free.push(kind);
+                free.push(o.kind);
             }
             continue;
         }
@@ -48,7 +48,7 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
             continue;
         }
         if !model.objects.reads_in_rows && model.takes_box(&o.kind) {
-            free.push(kind);
+            free.push(o.kind);
             continue;
         }
         match (&mut model.premises.unproved, poly.is_linear()) {
@@ -69,6 +69,7 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
         let always_fails = some_test && needs.is_none() && !is_open;
         let preds: Option<Vec<Pred>> =
             needs.as_ref().and_then(|ps| ps.iter().map(|p| pred_of(model, p)).collect());
+        asked.push(o.kind.clone());
         match preds {
             Some(preds) if !preds.is_empty() => {
                 let pred = if preds.len() == 1 { preds[0].clone() } else { Pred::And(preds) };
@@ -98,7 +99,12 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
         }
     }
     // a half of one that was proved does not make it
-    facts.conditions.retain(|c| !free.contains(&c.kind));
+    let is_kind = |n: &Need, kind: &ConditionKind| condition_kind(n) == *kind;
+    let is_free = |kind: &ConditionKind| {
+        let of_others = asked.iter().any(|n| is_kind(n, kind) && !free.contains(n));
+        free.iter().any(|n| is_kind(n, kind)) && !of_others
+    };
+    facts.conditions.retain(|c| !is_free(&c.kind));
     if budget.left() == 0 {
         let kind = ObstacleKind::Budget(crate::Work::Obligations);
         facts.obstacles.push(Obstacle { kind, term: model.root });

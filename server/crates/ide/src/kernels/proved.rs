@@ -151,6 +151,7 @@ fn with_what_is_given(
         value(a).zip(value(b)).is_some_and(|(a, b)| at.0.body.same(a, b))
     };
     let place = |n: &Arc<str>| names.iter().position(|p| p == n);
+    let restricted = kept_apart_by_type(&item.body);
     let (mut all, mut alike) = (0, Vec::new());
     for at in doc.launches(&item.name) {
         let span = at.0.body.span(at.1).shifted(at.0.span.start);
@@ -159,7 +160,8 @@ fn with_what_is_given(
             continue;
         }
         all += 1;
-        let pairs: Vec<&[Arc<str>; 2]> = apart.iter().filter(|both| into_one(&at, both)).collect();
+        let asked = apart.iter().chain(&restricted);
+        let pairs: Vec<&[Arc<str>; 2]> = asked.filter(|both| into_one(&at, both)).collect();
         let Some(first) = pairs.first() else { continue };
         let why = RaceObstacle::Given { parameters: (*first).clone(), at: span };
         let unknown = || Some(Arc::new(KernelFacts { races: RaceVerdict::Unknown(why), ..(*facts).clone() }));
@@ -192,6 +194,23 @@ fn with_what_is_given(
         Some((same, told)) if alike.len() == all && alike.iter().all(|(s, _)| s == same) => told.clone(),
         _ => facts,
     })
+}
+
+/// Pairs of parameters that `restrict` says do not overlap, of which one may be written: a launch may give them one array all the same.
+fn kept_apart_by_type(body: &Body) -> Vec<[Arc<str>; 2]> {
+    let types = &body.types;
+    let pointers = body.symbols.iter().filter(|s| matches!(s.storage, term::Storage::Param(_)));
+    let pointers: Vec<_> = pointers.filter_map(|s| Some((s, types.quals(types.element(s.ty)?)))).collect();
+    let mut out = Vec::new();
+    for (k, (a, to_a)) in pointers.iter().enumerate() {
+        for (b, to_b) in &pointers[k + 1..] {
+            let restricts = types.quals(a.ty).is_restrict || types.quals(b.ty).is_restrict;
+            if restricts && !(to_a.is_const && to_b.is_const) {
+                out.push([a.name.clone(), b.name.clone()]);
+            }
+        }
+    }
+    out
 }
 
 /// Whether two such values are one wherever they are spelled alike: nothing but variables and arithmetic.

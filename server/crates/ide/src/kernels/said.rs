@@ -266,7 +266,7 @@ pub(crate) fn shapes(s: &analysis::Shapes) -> String {
     let suggests = if s.suggested { ", which a shared array suggests" } else { "" };
     let blocks =
         s.block.map(|b| format!(" with blocks of {} threads{suggests}", extents(b))).unwrap_or_default();
-    format!("every launch of {axes}{blocks}, as long as no index passes 2147483647")
+    format!("every launch of {axes}{blocks}, as long as nothing computed from indices passes 2147483647")
 }
 
 /// What a proof of freedom from races asks for: behind *whatever memory holds*. `open`: no launch says how many dimensions it has.
@@ -283,7 +283,7 @@ pub(crate) fn conditions(facts: &KernelFacts, open: bool) -> String {
         let _ = write!(out, ", in launches of {of}");
     }
     if shapes.as_ref().is_some_and(|s| s.indices) {
-        out.push_str(", as long as no index passes 2147483647");
+        out.push_str(", as long as nothing computed from indices passes 2147483647");
     }
     if !positive.is_empty() {
         let names: Vec<String> = positive.iter().map(|n| format!("`{n}`")).collect();

@@ -8,6 +8,7 @@ mod costs;
 mod cpp;
 mod csharp;
 mod decided;
+mod freedom;
 mod hover;
 mod incremental;
 mod kernel_hovers;

@@ -140,7 +140,10 @@ impl SymbolicKernel<'_> {
             // where they do not fit the program is wrong
             Some(r) if self.body.arithmetic(t).is_exact(kind) => Val::Int(r),
             Some(r) if self.within(&r, kind.min(), kind.max()) => Val::Int(r),
-            Some(r) if self.is_index(&r) && self.within(&r, 0, i128::MAX) => Val::Int(r),
+            Some(r) if self.is_index(&r) && self.within(&r, 0, i128::MAX) => {
+                self.granted.push((r.clone(), kind));
+                Val::Int(r)
+            }
             Some(r) if self.is_index_of_given(&r) && self.within(&r, 0, i128::MAX) => {
                 let rest = Poly::constant(i32::MAX.into()).sub(&r);
                 self.guards.extend(rest.map(Constraint::non_negative));
@@ -154,8 +157,9 @@ impl SymbolicKernel<'_> {
         }
     }
 
-    /// Whether a number is made of indices and extents alone, a few times each: it is taken for granted that it fits.
-    fn is_index(&self, p: &Poly) -> bool {
+    /// Whether a number is made of indices and extents alone, a few times each: it is taken for granted that it fits, and told, or
+    /// looked at with the launch that is known ([`super::fits`]).
+    pub(super) fn is_index(&self, p: &Poly) -> bool {
         p.terms().all(|(m, c)| m.len() <= 2 && c.abs() <= 4096 && m.iter().all(|v| *v < self.given))
     }
 

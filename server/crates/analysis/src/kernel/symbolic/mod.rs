@@ -14,6 +14,7 @@
 //! (they stand in place of their calls before: `races::proof`).
 
 mod eval;
+mod granted;
 mod memory;
 mod pairs;
 mod quotients;
@@ -26,8 +27,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, SymbolId, TermId};
+use term::{Body, IntKind, SymbolId, TermId};
 
+use self::granted::Granted;
 use super::collect::Seen;
 use super::races::{RaceObstacle, Touch};
 use super::uniformity::{self, Levels};
@@ -159,6 +161,8 @@ struct SymbolicKernel<'a> {
     any_grid: bool,
     /// Whether an index was taken to fit its type for that.
     indices: bool,
+    /// Numbers made of indices and extents that were taken to fit, and the type that each has.
+    granted: Vec<(Poly, IntKind)>,
     /// Atoms below this are indices and extents.
     given: Var,
 }
@@ -177,6 +181,7 @@ pub(super) struct Proof {
     pub positive: Vec<Arc<str>>,
     /// Whether it rests on that no index computed from what the kernel is given passes 2^31 - 1.
     pub indices: bool,
+    pub granted: Granted,
 }
 
 /// What a proof is asked for.
@@ -223,8 +228,8 @@ pub(super) fn prove(
         });
         let why = match found {
             Ok(()) => {
-                let (apart, indices) = (m.apart(), m.indices);
-                return Ok(Proof { apart, positive: positive.into_iter().collect(), indices });
+                let (apart, indices, granted) = (m.apart(), m.indices, m.granted());
+                return Ok(Proof { apart, positive: positive.into_iter().collect(), indices, granted });
             }
             Err(why) => why,
         };
@@ -277,6 +282,7 @@ impl<'a> SymbolicKernel<'a> {
             depth: 0,
             any_grid: launch.grid.is_none(),
             indices: false,
+            granted: Vec::new(),
             given: 0,
         };
         let most = {

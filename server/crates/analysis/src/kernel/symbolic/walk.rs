@@ -144,14 +144,14 @@ impl<'a> SymbolicKernel<'a> {
         if !fixed {
             return None;
         }
+        let counts = l.condition.is_some_and(|c| body.walk(c).any(|t| body.as_symbol(t) == Some(s)));
+        let fits = counts || body.arithmetic(*one).is_exact(body.types.as_int(body.symbols[s].ty)?);
         match walk::eval(self, by, ()) {
-            Ok(Val::Int(p)) => {
-                if down {
-                    p.scale(-1)
-                } else {
-                    Some(p)
-                }
-            }
+            // what is no counter may pass the end of its type by large steps
+            Ok(Val::Int(p)) if fits || self.is_index(&p) => match down {
+                true => p.scale(-1),
+                false => Some(p),
+            },
             _ => None,
         }
     }
