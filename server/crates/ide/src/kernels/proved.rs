@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use analysis::{BarrierVerdict, KernelFacts, KernelLaunch, RaceObstacle, RaceVerdict, SamePointers};
+use analysis::{
+    BarrierVerdict, KernelFacts, KernelLaunch, KernelObstacle, RaceObstacle, RaceVerdict, SamePointers,
+};
 use rustc_hash::FxHashSet;
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
@@ -88,8 +90,8 @@ impl Ask {
     }
 }
 
-/// What is proved with a launch; where values were taken for it that the program may give others for, what is right is right only if it
-/// is with all of them, and what goes wrong may.
+/// What is proved with a launch; where values were taken for it that the program may give others for, or where there are launches of which
+/// the text does not say all, what is right is right only if it is with all of them, and what goes wrong may.
 fn for_any_taken(
     doc: &Doc,
     item: &front::Item,
@@ -97,12 +99,15 @@ fn for_any_taken(
     with: &dyn Fn(&KernelLaunch) -> Option<Arc<KernelFacts>>,
 ) -> Option<Arc<KernelFacts>> {
     let facts = with(launch)?;
-    let for_all = || launch.taken.is_empty() || super::shape::are_all(doc, item);
-    if !matches!(facts.races, RaceVerdict::Free { .. }) || for_all() {
+    let is_free = matches!(facts.races, RaceVerdict::Free { .. });
+    let is_said = is_free || facts.barriers.iter().any(|b| b.verdict == BarrierVerdict::Safe);
+    let is_open = super::shape::has_open(doc, item);
+    let for_all = || !is_open && (launch.taken.is_empty() || super::shape::are_all(doc, item));
+    if !is_said || for_all() {
         return Some(facts);
     }
-    let block =
-        super::shape::block_of(doc, item).filter(|(_, taken)| taken.is_empty()).map(|(block, _)| block);
+    let block = super::shape::block_of(doc, item).filter(|(_, taken)| taken.is_empty() && !is_open);
+    let block = block.map(|(block, _)| block);
     let any = KernelLaunch {
         block,
         most_threads: item.launch_bounds,
@@ -116,8 +121,12 @@ fn for_any_taken(
     let alone =
         |free: &RaceVerdict| matches!(free, RaceVerdict::Free { shapes: Some(s), .. } if s.block_axes == 0);
     out.races = match &with_any.races {
+        _ if !is_free => out.races,
         free @ RaceVerdict::Free { .. } if !alone(free) => free.clone(),
-        _ => RaceVerdict::Unknown(RaceObstacle::Taken(launch.taken.clone())),
+        _ if !launch.taken.is_empty() => RaceVerdict::Unknown(RaceObstacle::Taken(launch.taken.clone())),
+        // of the launches that the text leaves open nothing more is known
+        why @ RaceVerdict::Unknown(_) => why.clone(),
+        _ => RaceVerdict::Unknown(RaceObstacle::Kernel(KernelObstacle::NotFound)),
     };
     for (mine, other) in out.barriers.iter_mut().zip(&with_any.barriers) {
         if mine.term == other.term && !matches!(mine.verdict, BarrierVerdict::Divergent(_)) {

@@ -199,14 +199,21 @@ pub(super) fn all_of(doc: &Doc, item: &front::Item) -> Vec<Option<Shape>> {
     here.chain(elsewhere.map(|g| of_given(doc, item, g))).collect()
 }
 
+/// Whether there are launches that are said in part, beside those that are said in full.
+pub(super) fn has_open(doc: &Doc, item: &front::Item) -> bool {
+    let by_text = matches!(of_file(doc, item), Ok(Some((_, origin))) if origin != Origin::Comment);
+    by_text && !doc.given(&item.name).iter().all(is_whole)
+}
+
+fn is_whole(g: &GivenLaunch) -> bool {
+    g.given.grid.is_some() && g.given.block.is_some() && g.given.shared_bytes.is_some()
+}
+
 /// Whether the launches that are known are all there are: of each the text says everything, or goes through an array of which every
 /// element gives one.
 pub(super) fn are_all(doc: &Doc, item: &front::Item) -> bool {
-    doc.given(&item.name).iter().all(|g| {
-        let g = &g.given;
-        let whole = g.grid.is_some() && g.block.is_some() && g.shared_bytes.is_some();
-        whole && g.taken.iter().all(|t| t.why == TakenAs::Each)
-    })
+    let each = |g: &GivenLaunch| g.given.taken.iter().all(|t| t.why == TakenAs::Each);
+    doc.given(&item.name).iter().all(|g| is_whole(g) && each(g))
 }
 
 /// Whether the launch at a place in the document is one with which the kernel is judged; `None`: what it gives is not all known.

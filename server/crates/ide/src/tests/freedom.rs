@@ -40,7 +40,7 @@ fn conditions_that_set_variables_differ_by_thread() {
     }
     // where all threads go round alike they are the same
     let alike = reports(
-        "__global__ void f(int *a, int n) { int x = 0; while (x++ < n) __syncthreads(); a[blockIdx.x * blockDim.x + threadIdx.x] = x; }\n",
+        "__global__ void f(int *a, int n) { int x = 0; while (x < n) { __syncthreads(); x++; } a[blockIdx.x * blockDim.x + threadIdx.x] = n; }\n",
     );
     assert_eq!(alike[0].races.verdict, "race-free");
     assert!(alike[0].barriers.iter().all(|b| b.verdict == "safe"));
@@ -112,4 +112,17 @@ fn an_empty_list_of_places_outside_is_a_proof() {
     assert!(list("if (a[0] > 0) s[threadIdx.x + 1] = 1;").is_none_or(|l| !l.is_empty()));
     assert!(list("s[a[threadIdx.x]] = 1;").is_none_or(|l| !l.is_empty()));
     assert!(list("if (a[0] > 0) s[threadIdx.x] = 1;").is_some_and(|l| l.is_empty()));
+}
+
+/// A launch of which the text does not say all is one all the same.
+#[test]
+fn launches_that_are_said_in_part_count() {
+    let kernel = "__global__ void f(int *a, int n) { a[blockIdx.x * n + threadIdx.x] = threadIdx.x; }\n";
+    not_free(&format!("{kernel}void h(int *d, int k) {{ f<<<4, 64>>>(d, 64); f<<<k, 64>>>(d, k); }}\n"));
+    let barrier = "__global__ void f(int n) { if (threadIdx.x < n) __syncthreads(); }\n";
+    not_safe(&format!("{barrier}void h(int k) {{ f<<<1, 64>>>(64); f<<<1, k>>>(k - 1); }}\n"));
+    let own = "__global__ void f(int *a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = n; }\n";
+    let all =
+        reports(&format!("{own}void h(int *d, int k) {{ f<<<4, 64>>>(d, 64); f<<<k, 64>>>(d, k); }}\n"));
+    assert_eq!(all[0].races.verdict, "race-free");
 }

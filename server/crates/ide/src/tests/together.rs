@@ -351,3 +351,13 @@ fn promises_are_tested_once() {
     assert_eq!(made.matches("_at_in_range(at").count(), 1, "{made}");
     assert_eq!(made.matches("_at_distinct(at").count(), 1, "{made}");
 }
+
+/// Pointers that kernels only read are given as such, and the program's own may be for more.
+#[test]
+fn pointers_to_what_is_only_read_are_set_as_the_program_declares_them() {
+    let code = "int f(int n, int steps, double *a, double *b) {\n    double *p = a, *q = b;\n    for (int t = 0; t < steps; t++) {\n        for (int i = 1; i < n; i++)\n            a[i] = 2 * p[0];\n        double *z = p;\n        p = q;\n        q = z;\n    }\n    return p == b;\n}\n";
+    let doc = open(code);
+    let done = crate::offload(&crate::Ask::thorough(&doc), &full(&doc), &Which::Line(3)).expect("offloaded");
+    let made = &done.edit.create[0].text;
+    assert!(made.contains("? (double *)q : (double *)p;"), "{made}");
+}

@@ -30,6 +30,17 @@ pub(crate) fn without_jumps(body: &Body, statements: &[TermId], kernels: &[TermI
     if !outside.iter().any(is_jump) || body.jumps_unseen(body.root) {
         return None;
     }
+    // what leaves the function between two loops parts them: the first may be worth nothing
+    let labels_of = |t: TermId| body.walk(t).filter_map(|x| label(body, x));
+    let stays = |t: TermId| match body.op(t) {
+        Op::Return => false,
+        Op::Goto(l) => statements.iter().any(|&s| labels_of(s).any(|own| own == l)),
+        _ => true,
+    };
+    let loose = statements.iter().filter(|&&t| !body.op(t).is_loop());
+    if loose.flat_map(|&t| body.walk(t)).any(|t| !stays(t)) {
+        return None;
+    }
     let labels: FxHashSet<&Arc<str>> = outside.iter().filter_map(|&t| label(body, t)).collect();
     let comes_in =
         |t: TermId| matches!(body.op(t), Op::Goto(l) if labels.contains(l)) && !outside.contains(&t);

@@ -154,7 +154,7 @@ impl Writer<'_> {
         let mut is_open = false;
         for &s in &self.b.get(list).args {
             let label = match (&self.b.get(s).op, &self.b.get(s).args[..]) {
-                (Op::Case, &[v]) => Some(self.body.constant(v).filter(|&v| kind.wrap(v) == v)?).map(Some),
+                (Op::Case, &[v]) => Some(Some(self.body.constant(v).filter(|&v| kind.wrap(v) == v)?)),
                 (Op::Case, _) => return None,
                 (Op::Default, _) => Some(None),
                 _ => None,
