@@ -357,7 +357,10 @@ fn analysis_takes_a_launch_and_says_what_it_does_not_know() {
     let file = file.to_string_lossy().into_owned();
     let (kernels, _) = report(&["analyze", "--format", "json", &file]);
     let k = &kernels[0];
-    assert_eq!((&k["block"], &k["races"]), (&Value::Null, &Value::Null));
+    // it names no block: with one there is no race
+    assert_eq!((&k["block"], &k["races"]), (&Value::Null, &serde_json::json!([])));
+    let shapes = k["race_verdict"]["shapes"].as_str().expect("for which launches");
+    assert!(shapes.starts_with("every launch of one block of one dimension"), "{shapes}");
     assert_eq!(
         (&k["branches"][0]["uniform"], &k["branches"][0]["active_lanes"]),
         (&"divergent".into(), &Value::Null)

@@ -155,6 +155,7 @@ const NOT_RUN: &[(&str, &[&str])] = &[
             "induction.c: flatten",
             "induction.c: flatten_overlap",
             "jumps.c: again_and_again",
+            "lattice.c: collide",
             "lu.c: lu_flat",
             "matmul.c: matmul_fixed",
             "polybench/correlation.c: kernel_correlation",
@@ -166,6 +167,7 @@ const NOT_RUN: &[(&str, &[&str])] = &[
         "on all inputs for the whole function the host's checks choose the original loop",
         &[
             "histogram.c: histogram_by_bin",
+            "lattice.c: bounce",
             "row_tables.c: cut",
             "row_tables.c: shared",
             "traps/promises.c: around",

@@ -155,7 +155,9 @@ fn threads_along_axes_that_are_not_named() {
     let one = "__global__ void k(float *a, const float *b) { for (int j = 0; j < 10; j++) a[j] = b[j]; }";
     assert_eq!(proved(one), None);
     let row = "__global__ void k(int *a, const int *b) { a[threadIdx.x] = b[threadIdx.x] % 7; }";
-    assert_eq!(proved(row), None);
+    // each block writes the same cells: of one block alone it is proved
+    let alone = |v: RaceVerdict| matches!(v, RaceVerdict::Free { shapes: Some(s), .. } if s.block_axes == 0);
+    assert!(alone(verdict(row, None)));
     let own = "__global__ void k(int *a) { a[blockIdx.x * blockDim.x + threadIdx.x] = 3; }";
     assert_eq!(proved(own), Some((1, None)));
     assert!(matches!(verdict(own, Some([64, 1, 1])), RaceVerdict::Free { .. }));
@@ -184,7 +186,10 @@ fn atomics_of_a_block_are_none_for_others() {
         assert!(free(verdict(&text("s", f), None)), "{f}");
         assert!(free(launched(&text("s", f), 2)), "{f}");
         let all = f != "atomicAdd_block";
-        assert_eq!(free(verdict(&text("a", f), None)), all, "{f}");
+        // with one block it is right
+        let any = verdict(&text("a", f), None);
+        let blocks = matches!(&any, RaceVerdict::Free { shapes: Some(s), .. } if s.block_axes > 0);
+        assert!(free(any) && blocks == all, "{f}");
         assert_eq!(free(launched(&text("a", f), 2)), all, "{f}");
         assert!(free(launched(&text("a", f), 1)), "{f}");
     }

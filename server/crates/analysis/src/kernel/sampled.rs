@@ -113,14 +113,14 @@ fn shown(
         program,
         seen,
         launch,
-        &values.iter().map(|&v| alike(&open, v)).collect::<Vec<_>>(),
+        &values.iter().map(|&v| alike(body, &open, v)).collect::<Vec<_>>(),
     )?;
     // how arrays are laid out is agreed with the host: what meets in global memory because two strides are one number may not, else
     let strides: Vec<Arc<str>> = factors(body, program, 0).into_iter().filter(|n| open.contains(n)).collect();
     if out.list.iter().any(|w| !w.shared) && !strides.is_empty() {
         let other = values.iter().copied().max().unwrap_or(1000);
         let each = strides.iter().map(|s| {
-            let mut list = alike(&open, other);
+            let mut list = alike(body, &open, other);
             list.iter_mut().filter(|x| x.0 == *s).for_each(|x| x.1 = 1);
             list
         });
@@ -133,8 +133,14 @@ fn shown(
     Ok(out)
 }
 
-fn alike(open: &[Arc<str>], value: i128) -> Vec<(Arc<str>, i128)> {
-    open.iter().map(|n| (n.clone(), value)).collect()
+/// One value for all these parameters, or of its type what is next to it.
+fn alike(body: &Body, open: &[Arc<str>], value: i128) -> Vec<(Arc<str>, i128)> {
+    let kind = |n: &Arc<str>| {
+        let is_it = |s: &&term::Symbol| s.name == *n && matches!(s.storage, Storage::Param(_));
+        body.types.as_int(body.symbols.iter().find(is_it)?.ty)
+    };
+    let fitting = |n: &Arc<str>| kind(n).map_or(value, |k| value.clamp(k.min(), k.max()));
+    open.iter().map(|n| (n.clone(), fitting(n))).collect()
 }
 
 /// Integer parameters that something is multiplied with or divided by, here or in a function that is given them.

@@ -99,12 +99,7 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
         }
     }
     // a half of one that was proved does not make it
-    let is_kind = |n: &Need, kind: &ConditionKind| condition_kind(n) == *kind;
-    let is_free = |kind: &ConditionKind| {
-        let of_others = asked.iter().any(|n| is_kind(n, kind) && !free.contains(n));
-        free.iter().any(|n| is_kind(n, kind)) && !of_others
-    };
-    facts.conditions.retain(|c| !is_free(&c.kind));
+    forget(facts, &free, &asked);
     if budget.left() == 0 {
         let kind = ObstacleKind::Budget(crate::Work::Obligations);
         facts.obstacles.push(Obstacle { kind, term: model.root });
@@ -161,6 +156,16 @@ fn meet_length(model: &mut Model<'_>, known: &Known, o: &Obligation, facts: &mut
         }
     }
     true
+}
+
+/// Leaves out the conditions of needs of which nothing more is asked: what is asked of one array says nothing of another.
+fn forget(facts: &mut LoopFacts, free: &[Need], asked: &[Need]) {
+    let is_kind = |n: &Need, kind: &ConditionKind| condition_kind(n) == *kind;
+    let is_free = |kind: &ConditionKind| {
+        let of_others = asked.iter().any(|n| is_kind(n, kind) && !free.contains(n));
+        free.iter().any(|n| is_kind(n, kind)) && !of_others
+    };
+    facts.conditions.retain(|c| !is_free(&c.kind));
 }
 
 /// Whether `p >= 0` fails for sure where the root has two iterations or more.

@@ -24,6 +24,8 @@ use crate::{Control, Param, Step};
 #[derive(Clone, Default)]
 pub(super) struct Changed {
     variables: FxHashSet<SymbolId>,
+    /// Those of them that are written as a whole.
+    whole: FxHashSet<SymbolId>,
     /// Memory, and with it all variables that others may reach.
     memory: bool,
 }
@@ -32,8 +34,13 @@ impl Changed {
     pub(super) fn contains(&self, s: &SymbolId) -> bool {
         self.variables.contains(s)
     }
+    /// Whether the variable may hold another value, not only another in a part of it.
+    pub(super) fn replaces(&self, s: &SymbolId) -> bool {
+        self.whole.contains(s)
+    }
     /// What a term may change: variables, and those of which it writes a part.
     fn by(&mut self, effects: &Effects<'_>, t: TermId) {
+        self.whole.extend(effects.writes_in(t).iter().copied());
         self.variables.extend(effects.changes_in(t).iter().copied());
         self.memory = self.memory || effects.writes_memory(t);
     }

@@ -126,7 +126,7 @@ impl Builder<'_> {
     /// Whether the structure is known to nobody else until the root ends, the variable stands for it since the statement `t`, and nothing
     /// changed the member since then, nor does in the root.
     fn is_unchanged(&self, s: SymbolId, field: &Arc<str>, t: TermId, changed: &Changed) -> bool {
-        !changed.contains(&s)
+        !changed.replaces(&s)
             && !self.effects.writes_in(self.root).contains(&s)
             && self.effects.home(self.root, s).is_some_and(|h| h.apart)
             && !self.effects.changes_member(s, field, t, self.root)

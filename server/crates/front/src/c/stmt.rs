@@ -110,16 +110,26 @@ impl Lower<'_> {
     }
 
     fn stmt_inner(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
+        if matches!(node.kind(), "if_statement" | "switch_statement") {
+            return self.stmt_in_scope(node, out);
+        }
         if !matches!(node.kind(), "for_statement" | "while_statement" | "do_statement") {
             return self.stmt_of_kind(node, out);
         }
         // names in promises are those before the loop's header
         let (before, promises) = (out.len(), self.promises_of_loop(node));
-        self.stmt_of_kind(node, out);
+        self.stmt_in_scope(node, out);
         let made = out.iter().skip(before).copied().find(|&t| self.b.get(t).op.is_loop());
         if let Some(of) = made {
             self.promise(Some(of), promises);
         }
+    }
+
+    /// A statement that is a block, whatever its body is: what its header declares ends with it (C11 6.8.4p3, 6.8.5p5).
+    fn stmt_in_scope(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {
+        self.scopes.push(Default::default());
+        self.stmt_of_kind(node, out);
+        self.scopes.pop();
     }
 
     fn stmt_of_kind(&mut self, node: Node<'_>, out: &mut Vec<TermId>) {

@@ -126,3 +126,30 @@ fn launches_that_are_said_in_part_count() {
         reports(&format!("{own}void h(int *d, int k) {{ f<<<4, 64>>>(d, 64); f<<<k, 64>>>(d, k); }}\n"));
     assert_eq!(all[0].races.verdict, "race-free");
 }
+
+/// `-1` added to what is unsigned is one less.
+#[test]
+fn unsigned_sums_with_negative_parts_are_near() {
+    for place in [
+        "64 + threadIdx.x * -1",
+        "(threadIdx.x & 1 ? threadIdx.x + -1 : threadIdx.x)",
+        "threadIdx.x + (threadIdx.x & 1) * -1",
+    ] {
+        let said = super::kernels::say(&format!("__global__ void f(int *a) {{ a[{place}] = 1; }}\n"));
+        assert!(!said.contains("sectors"), "{place}: {said}");
+    }
+    // far is far
+    let far = super::kernels::say("__global__ void f(int *a) { a[threadIdx.x * 64 + -1] = 1; }\n");
+    assert!(far.contains("64 elements apart") || far.contains("elements 64 apart"), "{far}");
+}
+
+/// A witness is a launch that can be made.
+#[test]
+fn witnesses_have_values_of_their_parameters_types() {
+    for (ty, most) in [("unsigned char", 255), ("bool", 1), ("signed char", 127)] {
+        let code =
+            format!("__global__ void f(int *a, {ty} m) {{ if (threadIdx.x < m + 2) a[0] = threadIdx.x; }}\n");
+        let said = super::kernels::say(&code);
+        assert!(!said.contains("= 1000") && said.contains(&format!("= {most}")), "{said}");
+    }
+}

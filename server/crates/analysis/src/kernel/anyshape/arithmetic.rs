@@ -176,7 +176,9 @@ impl WarpWalk<'_> {
         };
         let x = self.converted(x, ka, kind, way);
         let y = if matches!(op, BinOp::Shl | BinOp::Shr) { y } else { self.converted(y, kb, kind, way) };
-        let (p, q) = (&x.form, &y.form);
+        let near = matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul) && !kind.signed() && kind.bits() == 32;
+        let [p, q] = [&x.form, &y.form].map(|f| if near { nearest(f) } else { f.clone() });
+        let (p, q) = (&p, &q);
         let both = x.exact && y.exact;
         let power = |f: &Form| f.as_constant().filter(|n| (0..31).contains(n)).map(|n| 1i64 << n);
         match op {
@@ -510,4 +512,14 @@ impl Way {
         let way = Way { may, must: self.must & sure & may, one: self.one || c.one };
         (may != 0).then_some(way)
     }
+}
+
+/// The same of 32 bits, where what is added to an index or multiplied with it is near zero: `4294967295u` as `-1`.
+fn nearest(f: &Form) -> Form {
+    let number = f.number();
+    let near = |l: usize| match number.at(l) {
+        n if n > i64::from(i32::MAX) => n - (1 << 32),
+        n => n,
+    };
+    f.with_number(near).unwrap_or_else(|| f.clone())
 }

@@ -13,11 +13,15 @@ pub(in crate::kernel) struct Granted {
     block: [Poly; 3],
     extent: [Poly; 3],
     blocks: [Poly; 3],
+    /// Whether threads are counted through rows of blocks.
+    rows: bool,
 }
 
 impl SymbolicKernel<'_> {
-    pub(super) fn granted(&self) -> Granted {
+    /// `rows`: whether threads were counted through rows of blocks.
+    pub(super) fn granted(&self, rows: bool) -> Granted {
         Granted {
+            rows,
             numbers: self.granted.clone(),
             thread: self.thread.clone(),
             block: self.block.clone(),
@@ -28,14 +32,17 @@ impl SymbolicKernel<'_> {
 }
 
 impl Granted {
-    /// Whether a launch of blocks of so many threads has fewer than 2^31 threads in all, and every number fits.
+    /// Whether a launch of blocks of so many threads has fewer than 2^31 threads along each axis, or through rows of blocks, and every
+    /// number fits.
     pub(in crate::kernel) fn holds(&self, block: [u32; 3], grid: [u32; 3]) -> bool {
-        let all = block.iter().chain(&grid).try_fold(1i128, |n, &e| n.checked_mul(e.into()));
+        let along = |a: usize| i128::from(block[a]) * i128::from(grid[a]);
+        let through = if self.rows { i128::from(grid[1]) } else { 1 };
+        let few = along(0) * through < 1 << 31 && (1..3).all(|a| along(a) < 1 << 31);
         let fits = |(p, kind): &(Poly, IntKind)| {
             let kind = *kind;
             self.most(p, block, grid).is_some_and(|m| m <= kind.max())
         };
-        all.is_some_and(|n| n < 1 << 31) && self.numbers.iter().all(fits)
+        few && self.numbers.iter().all(fits)
     }
 
     /// No value of the number is greater.

@@ -228,7 +228,8 @@ pub(super) fn prove(
         });
         let why = match found {
             Ok(()) => {
-                let (apart, indices, granted) = (m.apart(), m.indices, m.granted());
+                let (apart, indices, granted) =
+                    (m.apart(), m.indices, m.granted(axes.threads == 1 && axes.blocks == 2));
                 return Ok(Proof { apart, positive: positive.into_iter().collect(), indices, granted });
             }
             Err(why) => why,
