@@ -176,7 +176,7 @@ impl WarpWalk<'_> {
         };
         let x = self.converted(x, ka, kind, way);
         let y = if matches!(op, BinOp::Shl | BinOp::Shr) { y } else { self.converted(y, kb, kind, way) };
-        let near = matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul) && !kind.signed() && kind.bits() == 32;
+        let near = matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul) && kind == IntKind::UInt;
         let [p, q] = [&x.form, &y.form].map(|f| if near { nearest(f) } else { f.clone() });
         let (p, q) = (&p, &q);
         let both = x.exact && y.exact;
