@@ -46,14 +46,13 @@ pub(crate) fn with_region<R>(
         return made.map_err(|why| why.map_or(NotShared::NoNests, NotShared::No));
     }
     let without = (!own.all.is_empty()).then(|| analysis::region_without_jumps(body, statements, &kernels));
-    if let Some(without) = without.flatten() {
-        let made = at.with_view(view, &without, |view| {
+    let made = match without.flatten() {
+        Some(without) => at.with_view(view, &without, |view| {
             let own = at.nests(view, &without.statements);
             at.calls_or_not(view, &without, own, true, &mut then)
-        });
-        return made.map_err(|why| why.map_or(NotShared::NoNests, NotShared::No));
-    }
-    let made = at.calls_or_not(view, &Written::of(body, statements), own, false, &mut then);
+        }),
+        None => at.calls_or_not(view, &Written::of(body, statements), own, false, &mut then),
+    };
     made.map_err(|why| why.map_or(NotShared::NoNests, NotShared::No))
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base::{IdVec, IndexId, Span};
 use rustc_hash::FxHashMap;
 
+use crate::BinOp;
 use crate::{Op, Overflow, Promise, Semantics, Storage, Symbol, SymbolId, TypeId, Types};
 
 base::id!(
@@ -513,6 +514,27 @@ impl BodyBuilder {
     /// A term added before.
     pub fn get(&self, id: TermId) -> &Term {
         &self.terms[id]
+    }
+    /// Adds a variable of the function that its text does not have.
+    pub fn local(&mut self, name: impl Into<Arc<str>>, ty: TypeId) -> SymbolId {
+        self.symbols.push(Symbol {
+            name: name.into(),
+            ty,
+            storage: Storage::Local,
+            device: None,
+            address_taken: false,
+            span: None,
+        })
+    }
+    /// The comparison that holds where a condition does not, if it is one of whole numbers or of pointers: of floating-point values
+    /// neither holds with NaN.
+    pub fn negated_comparison(&self, c: TermId) -> Option<(BinOp, [TermId; 2])> {
+        let term = self.get(c);
+        let (Op::Binary(op), &[a, b]) = (&term.op, &term.args[..]) else { return None };
+        let whole = |t: TermId| self.types.as_int(self.get(t).ty).is_some();
+        let pointer = |t: TermId| self.types.element(self.get(t).ty).is_some();
+        let is_exact = whole(a) && whole(b) || pointer(a) && pointer(b);
+        (op.is_comparison() && is_exact).then(|| (op.negated(), [a, b]))
     }
     /// Changes a term added before (its arguments must be unshared).
     pub fn set(&mut self, id: TermId, term: Term) {

@@ -2,9 +2,7 @@ use expect_test::{expect, Expect};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{
-    Body, BodyBuilder, FloatKind, IntKind, Op, RejectKind, Semantics, Storage, Symbol, TermId, TypeKind, F64,
-};
+use crate::{Body, BodyBuilder, FloatKind, IntKind, Op, RejectKind, Semantics, TermId, TypeKind, F64};
 
 /// Reads, prints, reads and prints again: the prints agree.
 fn check(text: &str, expect: Expect) {
@@ -193,14 +191,7 @@ fn random_body(shape: &Shape) -> Body {
     let mut b = BodyBuilder::new("f", Semantics::C);
     let ty = b.types.int(IntKind::Int);
     for name in ["a", "i", "Return"] {
-        b.symbols.push(Symbol {
-            name: name.into(),
-            ty,
-            storage: Storage::Local,
-            device: None,
-            address_taken: false,
-            span: None,
-        });
+        b.local(name, ty);
     }
     let root = build(&mut b, shape);
     b.finish(root)

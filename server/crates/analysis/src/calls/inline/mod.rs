@@ -544,14 +544,7 @@ impl Expander<'_> {
         // A variable of its own has no qualifiers that matter.
         let kind = self.b.types.kind(ty).clone();
         let ty = self.b.types.plain(kind);
-        self.b.symbols.push(term::Symbol {
-            name: name.into(),
-            ty,
-            storage: Storage::Local,
-            device: None,
-            address_taken: false,
-            span: None,
-        })
+        self.b.local(name, ty)
     }
 
     /// The term converted as by assignment, where that may change the value.

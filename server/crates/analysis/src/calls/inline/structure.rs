@@ -437,16 +437,9 @@ impl Expander<'_> {
     fn negated(&mut self, c: TermId) -> TermId {
         self.home = self.home_of(c);
         self.span = self.b.span(c);
-        let term = self.b.get(c).clone();
-        let whole = |e: &Self, t: TermId| e.b.types.as_int(e.b.get(t).ty).is_some();
-        let pointer = |e: &Self, t: TermId| e.b.types.element(e.b.get(t).ty).is_some();
-        if let (Op::Binary(op), &[a, b]) = (&term.op, &term.args[..]) {
-            // Not of floating-point values: a comparison with NaN fails either way.
-            if op.is_comparison()
-                && (whole(self, a) && whole(self, b) || pointer(self, a) && pointer(self, b))
-            {
-                return self.term(Op::Binary(op.negated()), [a, b], term.ty);
-            }
+        if let Some((op, sides)) = self.b.negated_comparison(c) {
+            let ty = self.b.get(c).ty;
+            return self.term(Op::Binary(op), sides, ty);
         }
         let int = self.b.types.int(term::IntKind::Int);
         self.term(Op::Unary(term::UnOp::Not), [c], int)

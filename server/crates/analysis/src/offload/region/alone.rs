@@ -7,8 +7,7 @@
 use base::{Budget, IndexId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{
-    intrinsic, BinOp, Body, BodyBuilder, IntKind, Len, Op, Origin, Storage, Symbol, SymbolId, Term, TermId,
-    TypeId, TypeKind,
+    intrinsic, BinOp, Body, BodyBuilder, IntKind, Len, Op, Origin, SymbolId, Term, TermId, TypeId, TypeKind,
 };
 
 use super::written::Written;
@@ -94,23 +93,12 @@ impl Lone<'_> {
         self.term(term.op, args, term.ty, t)
     }
 
-    fn local(&mut self, name: &str, ty: TypeId) -> SymbolId {
-        self.b.symbols.push(Symbol {
-            name: name.into(),
-            ty,
-            storage: Storage::Local,
-            device: None,
-            address_taken: false,
-            span: None,
-        })
-    }
-
     /// An array of one element of a type.
     pub(super) fn cell(&mut self, name: &str, ty: TypeId) -> SymbolId {
         let kind = self.b.types.kind(ty).clone();
         let of = self.b.types.plain(kind);
         let ty = self.b.types.plain(TypeKind::Array { of, len: Len::Const(1) });
-        self.local(name, ty)
+        self.b.local(name, ty)
     }
 
     /// `cell[0]`
@@ -259,7 +247,7 @@ impl Lone<'_> {
         }
         let mut loops = Vec::new();
         if (items.len() as u64) < len {
-            let index = self.local("begin", int);
+            let index = self.b.local("begin", int);
             let base = self.term(Op::Sym(s), Vec::new(), array, like);
             let at = self.term(Op::Sym(index), Vec::new(), int, like);
             let place = self.term(Op::Index, vec![base, at], of, like);
@@ -352,7 +340,7 @@ impl Lone<'_> {
         if let Some(&first) = group.first() {
             let statements = std::mem::take(group);
             let int = self.b.types.int(IntKind::Int);
-            let index = self.local("once", int);
+            let index = self.b.local("once", int);
             out.push(self.counted(index, 0, 1, statements, first));
             self.any = true;
         }

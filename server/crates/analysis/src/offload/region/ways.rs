@@ -13,10 +13,7 @@ use std::sync::Arc;
 
 use base::IndexId;
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{
-    BinOp, Body, BodyBuilder, IntKind, Op, Origin, Storage, Symbol, SymbolId, Term, TermId, TypeId, TypeKind,
-    UnOp,
-};
+use term::{BinOp, Body, BodyBuilder, IntKind, Op, Origin, SymbolId, Term, TermId, TypeId, TypeKind, UnOp};
 
 use super::written::Written;
 use crate::{Left, Way};
@@ -123,6 +120,13 @@ struct Pending {
     left: BTreeSet<Key>,
 }
 
+impl Pending {
+    fn add(&mut self, more: Pending) {
+        self.behind.extend(more.behind);
+        self.left.extend(more.left);
+    }
+}
+
 /// A label that something jumps to.
 #[derive(Clone, Copy)]
 struct Over {
@@ -166,14 +170,7 @@ impl Writer<'_> {
             name = format!("{wish}_{n}");
             n += 1;
         }
-        self.b.symbols.push(Symbol {
-            name: name.into(),
-            ty,
-            storage: Storage::Local,
-            device: None,
-            address_taken: false,
-            span: None,
-        })
+        self.b.local(name, ty)
     }
 
     fn named(&mut self, s: SymbolId, like: TermId) -> TermId {
@@ -216,7 +213,7 @@ impl Writer<'_> {
         all
     }
 
-    /// How many loops of the statements are around where control goes; out of them: fewer than any.
+    /// Whether control, with so many loops around, leaves the innermost of them on its way to a place.
     fn leaves(&self, key: &Key, level: usize) -> bool {
         match key {
             Key::Left => level > 0,
@@ -252,25 +249,19 @@ impl Writer<'_> {
                 let rest = &statements[at..];
                 let count = rest.iter().position(|&t| is_end(self, t, &pending.behind)).unwrap_or(rest.len());
                 self.keeps_names(&rest[..count], &rest[count..])?;
-                let (inner, more) = self.list(&rest[..count], level)?;
-                if !inner.is_empty() {
-                    let none = self.none_of(&pending.behind, true, t)?;
-                    let inner = self.made(Op::List, inner, t);
-                    out.push(self.made(Op::If, vec![none, inner], t));
-                }
-                pending.behind.extend(more.behind);
-                pending.left.extend(more.left);
+                let none = self.none_of(&pending.behind, true, t)?;
+                let (only, more) = self.only_where(none, &rest[..count], level)?;
+                out.push(only);
+                pending.add(more);
                 at += count;
                 continue;
             }
             if let Some((none, to)) = self.jumps_over(t, &statements[at + 1..]) {
-                let over = &statements[at + 1..at + 1 + to];
-                self.keeps_names(over, &statements[at + 1 + to..])?;
-                let (inner, more) = self.list(over, level)?;
-                let inner = self.made(Op::List, inner, t);
-                out.push(self.made(Op::If, vec![none, inner], t));
-                pending.behind.extend(more.behind);
-                pending.left.extend(more.left);
+                let (over, rest) = statements[at + 1..].split_at(to);
+                self.keeps_names(over, rest)?;
+                let (only, more) = self.only_where(none, over, level)?;
+                out.push(only);
+                pending.add(more);
                 at += 1 + to;
                 continue;
             }
@@ -311,6 +302,18 @@ impl Writer<'_> {
         Some((all, pending))
     }
 
+    /// Statements that run only where a condition holds.
+    fn only_where(
+        &mut self,
+        holds: TermId,
+        statements: &[TermId],
+        level: usize,
+    ) -> Option<(TermId, Pending)> {
+        let (inner, more) = self.list(statements, level)?;
+        let inner = self.made(Op::List, inner, holds);
+        Some((self.made(Op::If, vec![holds, inner], holds), more))
+    }
+
     /// What the statement was in the function, if it was there.
     fn body_op(&self, t: TermId) -> Option<&Op> {
         (t.index() < self.body.len()).then(|| self.body.op(t))
@@ -349,15 +352,11 @@ impl Writer<'_> {
         let Op::Goto(l) = self.b.get(only).op.clone() else { return None };
         let to = behind.iter().position(|&t| self.b.get(t).op == Op::Label(l.clone()))?;
         let int = self.b.types.int(IntKind::Int);
-        let c = self.b.get(condition).clone();
-        let whole = |w: &Self, t: TermId| w.b.types.as_int(w.b.get(t).ty).is_some();
-        Some(match (&c.op, &c.args[..]) {
-            // with values that are no numbers neither comparison holds
-            (Op::Binary(op), &[a, b]) if op.is_comparison() && whole(self, a) && whole(self, b) => {
-                (self.typed(Op::Binary(op.negated()), vec![a, b], c.ty, condition), to)
-            }
-            _ => (self.typed(Op::Unary(UnOp::Not), vec![condition], int, condition), to),
-        })
+        let (op, args) = match self.b.negated_comparison(condition) {
+            Some((op, sides)) => (Op::Binary(op), sides.to_vec()),
+            None => (Op::Unary(UnOp::Not), vec![condition]),
+        };
+        Some((self.typed(op, args, int, condition), to))
     }
 
     /// A statement, with so many loops around.
@@ -379,8 +378,7 @@ impl Writer<'_> {
                     if new != [arm] {
                         return None;
                     }
-                    pending.behind.extend(more.behind);
-                    pending.left.extend(more.left);
+                    pending.add(more);
                 }
                 Some((vec![t], pending))
             }

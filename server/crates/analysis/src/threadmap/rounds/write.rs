@@ -5,7 +5,7 @@
 
 use base::Budget;
 use rustc_hash::FxHashMap;
-use term::{BinOp, Body, BodyBuilder, IntKind, Op, Origin, Storage, Symbol, SymbolId, Term, TermId, TypeId};
+use term::{BinOp, Body, BodyBuilder, IntKind, Op, Origin, SymbolId, Term, TermId, TypeId};
 
 use super::cells::StandIns;
 use super::launches::{Launch, Member, Times};
@@ -426,14 +426,7 @@ impl Writer<'_, '_> {
 
     fn local(&mut self, name: std::sync::Arc<str>, kind: IntKind) -> SymbolId {
         let ty = self.b.types.int(kind);
-        self.b.symbols.push(Symbol {
-            name,
-            ty,
-            storage: Storage::Local,
-            device: None,
-            address_taken: false,
-            span: None,
-        })
+        self.b.local(name, ty)
     }
 
     fn declares(&self, t: TermId) -> bool {
