@@ -23,6 +23,8 @@ fn what_is_written_stays_in_its_rows_whatever_is_read() {
         "memmove(a + (n - i) * m, c + i * m, k * sizeof *a);",
         "memcpy(a + (n - i) * m, c + i * m, 4 * sizeof *a);",
         "memset(a + i * m, i, k * sizeof *a);",
+        // of one column of rows that may go either way
+        "memcpy(a + i * m, c + 2 * i * m + i, sizeof *a);",
     ] {
         let l = last_of_depth_zero(&text(copy));
         assert!(l.verdict != Verdict::Independent || asks_for_rows(&l), "{copy}: {:?}", l.conditions);

@@ -124,6 +124,10 @@ pub enum KernelObstacle {
     NoLaunch,
     /// The launch has more threads or steps than are looked at.
     TooLarge,
+    /// In the launch numbers computed from indices may pass what their types hold.
+    Wraps,
+    /// Of some launches the text says a part, and what is proved of the others need not hold for them.
+    OtherLaunches,
     /// The counted steps are used up.
     Budget,
 }

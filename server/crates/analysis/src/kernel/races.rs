@@ -336,7 +336,7 @@ fn symbolic_verdict(
             }
             // in a launch that is known nothing has to be granted
             if launch.block.zip(launch.grid).is_some_and(|(b, g)| !proof.granted.holds(b, g)) {
-                return Err(RaceObstacle::Kernel(KernelObstacle::TooLarge));
+                return Err(RaceObstacle::Kernel(KernelObstacle::Wraps));
             }
             Ok(RaceVerdict::Free {
                 shapes: l.grid.is_none().then(|| shapes(l.block, suggested, proof.indices)),

@@ -38,9 +38,8 @@ pub(crate) fn meet_obligations(reading: &mut Reading<'_>, facts: &mut LoopFacts)
         let poly = model.vars.linear(&o.poly).unwrap_or_else(|| o.poly.clone());
         let kind = condition_kind(&o.kind);
         if matches!(o.kind, Need::InRow { columns: Columns::Alone, .. }) {
-            if !meet_length(model, &known, &o, facts) {
-                free.push(o.kind);
-            }
+            let list = if meet_length(model, &known, &o, facts) { &mut asked } else { &mut free };
+            list.push(o.kind);
             continue;
         }
         if known.non_negative(&o.poly, &o.domain, &budget) || is_told(&o) {

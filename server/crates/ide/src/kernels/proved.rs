@@ -126,7 +126,7 @@ fn for_any_taken(
         _ if !launch.taken.is_empty() => RaceVerdict::Unknown(RaceObstacle::Taken(launch.taken.clone())),
         // of the launches that the text leaves open nothing more is known
         why @ RaceVerdict::Unknown(_) => why.clone(),
-        _ => RaceVerdict::Unknown(RaceObstacle::Kernel(KernelObstacle::NotFound)),
+        _ => RaceVerdict::Unknown(RaceObstacle::Kernel(KernelObstacle::OtherLaunches)),
     };
     for (mine, other) in out.barriers.iter_mut().zip(&with_any.barriers) {
         if mine.term == other.term && !matches!(mine.verdict, BarrierVerdict::Divergent(_)) {

@@ -397,6 +397,8 @@ fn obstacle(body: &term::Body, k: &analysis::KernelObstacle, line: impl Fn(term:
         TooLarge => {
             "its threads take more steps together, or touch more places, than are followed one by one".to_owned()
         }
+        Wraps => "numbers computed from its indices may pass what their types hold in so large a launch; compute them in 64 bits".to_owned(),
+        OtherLaunches => "it has none with the launches that are known, and of others the text does not say all; say them in a comment (`// warpwright: launch(…)`)".to_owned(),
         Budget => "the analysis stopped at its limit of counted steps while it compared the kernel's threads; in an editor, the command Analyze Fully has a far larger one".to_owned(),
     }
 }
