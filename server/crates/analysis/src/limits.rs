@@ -432,6 +432,8 @@ pub(crate) mod replay_witness_search {
     pub(crate) const MAX_RUNS: usize = 60;
     pub(crate) const FEW_RUNS: usize = 30;
     pub(crate) const MAX_ARRIVED: usize = 4;
+    /// Lists of constant arguments that the function is run for.
+    pub(crate) const MAX_CALLS: usize = 4;
     /// Ways through what is not known, of one choice of inputs.
     pub(crate) const MAX_WAYS: usize = 12;
     /// What a run that came no farther than the one before is worth less.

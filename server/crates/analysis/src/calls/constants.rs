@@ -11,6 +11,7 @@ use base::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, BodyBuilder, FloatKind, Op, Origin, Storage, SymbolId, Term, TermId, TypeKind, UnOp};
 
+use crate::calls::held::{stored, Stored};
 use crate::flow::parts::base_symbol;
 
 /// A variable that never changes: where it is defined, and with what; `None`: zero.
@@ -121,6 +122,8 @@ pub(crate) struct Touched {
     pub changed: Vec<Arc<str>>,
     /// Those of which it may make a pointer.
     pub taken: Vec<Arc<str>>,
+    /// What it stores in them by name.
+    pub stored: Vec<Stored>,
 }
 
 /// What a text does with the file's variables. Any of them (`None`) where part of it is not understood.
@@ -157,7 +160,8 @@ pub(crate) fn touched(body: &Body) -> Option<Touched> {
         names
     };
     let changed = names(&mut written.union(&taken));
-    Some(Touched { changed, taken: names(&mut taken.iter()) })
+    let stored = stored(body).into_iter().filter(|s| s.symbol.is_none()).collect();
+    Some(Touched { changed, taken: names(&mut taken.iter()), stored })
 }
 
 /// The file's own variables (C11 6.2.2p3) of which no text of it makes a pointer: what is reached through one is never theirs.

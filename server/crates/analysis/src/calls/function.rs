@@ -6,6 +6,7 @@ use term::{Body, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use crate::calls::compatible::{fits, same_type};
 use crate::calls::constants::Touched;
+use crate::calls::held::CalledWith;
 use crate::calls::mentions::Mentions;
 use crate::calls::shape::Shape;
 use crate::Summary;
@@ -53,6 +54,8 @@ pub(crate) struct Local {
     pub signature: u64,
     /// File-scope variables that it may change or point to; `None`: any.
     pub touched: Option<Touched>,
+    /// With what it calls functions, by their names.
+    pub called_with: Vec<CalledWith>,
     /// What it has to do with `errno` and the floating environment.
     pub mentions: Mentions,
 }

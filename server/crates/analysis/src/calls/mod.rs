@@ -1,9 +1,11 @@
 //! What calls do: the functions of a program, their summaries, and the text of callees in place of calls.
 
+pub(crate) mod circles;
 pub(crate) mod compatible;
 pub(crate) mod constants;
 pub(crate) mod files;
 pub(crate) mod function;
+pub(crate) mod held;
 pub(crate) mod inline;
 pub(crate) mod link;
 pub(crate) mod mentions;

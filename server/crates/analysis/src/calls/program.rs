@@ -10,11 +10,16 @@ use std::sync::Arc;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet, FxHasher};
 use term::{Body, Op, Storage, SymbolId, TermId};
 
+use crate::calls::circles::components;
 use crate::calls::constants::{constants, written_out, Constant};
 use crate::calls::files::{FilePart, Linkage, OtherFile, OtherFiles, Unlinked};
 use crate::calls::function::{arguments_fit, called, is_declared_as, own_callee, DefinedIn, Function, Local};
+use crate::calls::held::{values, Stored};
 use crate::calls::link::{Known, Link, OwnFile};
-use crate::calls::read::{constants_beside, function as read_function, hidden_beside, touched};
+use crate::calls::read::{
+    constants_beside, function as read_function, hidden_beside, named_beside, note_globals, stored_beside,
+    touched,
+};
 use crate::calls::summaries::solve;
 use crate::calls::watch::Watch;
 use crate::flow::called::Callees;
@@ -37,6 +42,10 @@ struct Inner {
     constants: FxHashMap<Arc<str>, Constant>,
     /// The file's own variables that no pointer shows, in order, with a hash of them.
     hidden: Arc<(Vec<Arc<str>>, u64)>,
+    /// What is stored in those.
+    stored: Arc<FxHashMap<Arc<str>, Vec<Stored>>>,
+    /// Functions that declarations name.
+    named: Arc<FxHashSet<Arc<str>>>,
     watch: Watch,
     /// What it was made of: the file's own, and who may use each.
     bodies: Vec<Arc<Body>>,
@@ -44,15 +53,6 @@ struct Inner {
     others: Arc<OtherFiles>,
     /// Functions of other files that may look at what these leave behind, though nothing here calls them.
     beside: Arc<[Arc<Function>]>,
-}
-
-/// Notes the file-scope variables that a function uses.
-fn note_globals(body: &Arc<Body>, globals: &mut FxHashMap<Arc<str>, (Arc<Body>, SymbolId)>) {
-    for (id, s) in body.symbols.iter_ids() {
-        if matches!(s.storage, Storage::Global { .. }) && !globals.contains_key(&s.name) {
-            globals.insert(s.name.clone(), (body.clone(), id));
-        }
-    }
 }
 
 impl Program {
@@ -134,6 +134,8 @@ impl Program {
         let touched = touched(read);
         let mut constants = constants_beside(touched.as_deref(), own.declared());
         let hidden = hidden_beside(touched.as_deref(), own.declared());
+        let stored = Arc::new(stored_beside(touched.as_deref(), own.declared(), &hidden));
+        let named = Arc::new(named_beside(own.declared()));
         let mut link = Link::new(&own, others);
         link.functions(&mut functions, &before.inner.functions);
         for body in link.reached() {
@@ -146,8 +148,19 @@ impl Program {
         let beside = link.beside();
         let hash = FxBuildHasher.hash_one(&hidden);
         let hidden = Arc::new((hidden, hash));
-        let mut program =
-            Inner { functions, globals, constants, hidden, watch, bodies, uses, others, beside };
+        let mut program = Inner {
+            functions,
+            globals,
+            constants,
+            hidden,
+            stored,
+            named,
+            watch,
+            bodies,
+            uses,
+            others,
+            beside,
+        };
         program.summarize(&before.inner);
         program.watch = Watch::of(program.watched(), before.watch(), |name| before.function(name));
         Program { inner: Arc::new(program) }
@@ -200,6 +213,8 @@ impl Program {
             globals: self.inner.globals.clone(),
             constants: self.inner.constants.clone(),
             hidden: self.inner.hidden.clone(),
+            stored: self.inner.stored.clone(),
+            named: self.inner.named.clone(),
             watch: Watch::default(),
             bodies: bodies.iter().map(|b| (*b).clone()).collect(),
             uses: self.inner.uses.clone(),
@@ -256,13 +271,46 @@ impl Program {
         self.inner.hidden.0.binary_search_by(|n| (**n).cmp(name)).is_ok()
     }
 
-    /// A hash of the text that a function or file-scope constant of the program has; none of what it has no text of. Facts that
-    /// rest on what was seen in it (see [`crate::Facts::rests_on`]) hold as long as it is the same.
+    /// The numbers that a part of a file-scope variable may hold, in order, and beside them none that anybody here may choose; `None`:
+    /// any. `first`: whether it may still hold what it began with.
+    pub(crate) fn held(&self, name: &str, part: &[Arc<str>], first: bool) -> Option<Vec<i128>> {
+        let own = self.hides(name).then(|| self.inner.stored.get(name).map_or(&[][..], |s| s))?;
+        values(own.iter(), part, first)
+    }
+
+    /// Whether only its own file calls the function.
+    pub(crate) fn is_internal(&self, name: &str) -> bool {
+        let all = self.inner.bodies.iter().zip(&self.inner.uses).filter(|(b, _)| *b.name == *name);
+        all.into_iter().any(|(_, use_of)| *use_of == (Linkage::Internal, false))
+    }
+
+    /// The constant arguments that the calls of a function have, each list once; where others than its own file may call it, or nobody
+    /// does, one without any.
+    pub(crate) fn called_with(&self, name: &str) -> Vec<&[Option<i128>]> {
+        let mut all: Vec<&[Option<i128>]> = Vec::new();
+        if self.is_internal(name) && !self.inner.named.contains(name) {
+            let here = self.inner.all().flat_map(|f| &f.local.called_with).filter(|c| *c.name == *name);
+            all.extend(here.map(|c| &*c.arguments));
+        }
+        // the freest first
+        all.sort_by_key(|c| (c.iter().flatten().count(), *c));
+        all.dedup();
+        if all.is_empty() {
+            all.push(&[]);
+        }
+        all
+    }
+
+    /// A hash of the text that a function or constant has, and of what is stored in other variables; none where no text is. With `(`
+    /// behind a name, of what the function is called with. Facts that rest on what was seen in it (see [`crate::Facts::rests_on`]) hold as long as it is the same.
     pub fn text_of(&self, name: &str) -> u64 {
+        if let Some(function) = name.strip_suffix('(') {
+            return FxBuildHasher.hash_one(self.called_with(function));
+        }
         match (self.function(name), self.constant(name)) {
             (Some(f), _) => f.body.hash,
             (None, Some(c)) => c.body.hash,
-            (None, None) => 0,
+            (None, None) => self.inner.stored.get(name).map_or(0, |s| FxBuildHasher.hash_one(s)),
         }
     }
 
@@ -535,82 +583,4 @@ impl Inner {
 
 fn with_room<K, V>(room: usize) -> FxHashMap<K, V> {
     FxHashMap::with_capacity_and_hasher(room, rustc_hash::FxBuildHasher)
-}
-
-/// Strongly connected components of the call graph, callees first (Tarjan, SIAM J. Comput. 1(2), 1972). Not recursive:
-/// call chains of generated programs are deep.
-fn components<'f>(names: &[Arc<str>], calls: impl Fn(&str) -> Option<&'f [Arc<str>]>) -> Vec<Vec<Arc<str>>> {
-    let number: FxHashMap<&str, usize> = names.iter().enumerate().map(|(i, n)| (&**n, i)).collect();
-    let edges: Vec<Vec<usize>> = names
-        .iter()
-        .map(|n| calls(n).unwrap_or(&[]).iter().filter_map(|c| number.get(&**c).copied()).collect())
-        .collect();
-    let mut out = Vec::new();
-    let mut index = vec![usize::MAX; names.len()];
-    let mut low = vec![0; names.len()];
-    let mut open: Vec<usize> = Vec::new();
-    let mut is_open = vec![false; names.len()];
-    let mut next = 0;
-    for start in 0..names.len() {
-        if index[start] != usize::MAX {
-            continue;
-        }
-        // (function, how many of its calls were looked at)
-        let mut work = vec![(start, 0usize)];
-        while let Some((v, k)) = work.pop() {
-            if k == 0 {
-                index[v] = next;
-                low[v] = next;
-                next += 1;
-                open.push(v);
-                is_open[v] = true;
-            }
-            match edges[v].get(k) {
-                Some(&w) => {
-                    work.push((v, k + 1));
-                    if index[w] == usize::MAX {
-                        work.push((w, 0));
-                    } else if is_open[w] {
-                        low[v] = low[v].min(index[w]);
-                    }
-                }
-                None => {
-                    if let Some(&(u, _)) = work.last() {
-                        low[u] = low[u].min(low[v]);
-                    }
-                    if low[v] == index[v] {
-                        let mut group = Vec::new();
-                        while let Some(w) = open.pop() {
-                            is_open[w] = false;
-                            group.push(names[w].clone());
-                            if w == v {
-                                break;
-                            }
-                        }
-                        group.sort();
-                        out.push(group);
-                    }
-                }
-            }
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn callees_come_before_callers() {
-        let names: Vec<Arc<str>> = ["a", "b", "c", "d"].iter().map(|&s| s.into()).collect();
-        let edges: FxHashMap<&str, Vec<Arc<str>>> = FxHashMap::from_iter([
-            ("a", vec!["b".into(), "d".into()]),
-            ("b", vec!["c".into()]),
-            ("c", vec!["b".into(), "d".into()]),
-        ]);
-        let found = components(&names, |n| edges.get(n).map(|v| &v[..]));
-        let plain: Vec<Vec<&str>> = found.iter().map(|g| g.iter().map(|s| &**s).collect()).collect();
-        assert_eq!(plain, [vec!["d"], vec!["b", "c"], vec!["a"]]);
-    }
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, Op, TypeKind};
+use term::{Body, Op, Storage, SymbolId, TypeKind};
 
 use crate::calls::constants::{constants, hidden, Constant, Touched};
 use crate::calls::function::Function;
+use crate::calls::held::{called_with, stored, Stored};
 use crate::calls::shape::shape;
 use crate::calls::summaries::local;
 use crate::Summary;
@@ -66,4 +67,37 @@ pub(super) fn hidden_beside<'a>(
     let mut hidden: Vec<Arc<str>> = hidden.into_iter().collect();
     hidden.sort();
     hidden
+}
+
+/// What the file's statements store in its own variables (`hidden`), by name. `parts`: as for [`hidden_beside`].
+pub(super) fn stored_beside<'a>(
+    functions: Option<&[&Touched]>,
+    parts: impl Iterator<Item = (&'a Arc<Body>, bool)>,
+    hidden: &[Arc<str>],
+) -> FxHashMap<Arc<str>, Vec<Stored>> {
+    let mut out: FxHashMap<Arc<str>, Vec<Stored>> = FxHashMap::default();
+    let declared = parts.filter(|(b, _)| !matches!(b.op(b.root), Op::Function(_)));
+    let at_first = declared.flat_map(|(b, _)| stored(b));
+    let later = functions.into_iter().flatten().flat_map(|t| t.stored.iter().cloned());
+    for s in at_first.chain(later) {
+        if hidden.binary_search(&s.name).is_ok() {
+            out.entry(s.name.clone()).or_default().push(s);
+        }
+    }
+    out
+}
+
+/// Notes the file-scope variables that a function uses.
+pub(super) fn note_globals(body: &Arc<Body>, globals: &mut FxHashMap<Arc<str>, (Arc<Body>, SymbolId)>) {
+    for (id, s) in body.symbols.iter_ids() {
+        if matches!(s.storage, Storage::Global { .. }) && !globals.contains_key(&s.name) {
+            globals.insert(s.name.clone(), (body.clone(), id));
+        }
+    }
+}
+
+/// Functions that declarations name. `parts`: as for [`hidden_beside`].
+pub(super) fn named_beside<'a>(parts: impl Iterator<Item = (&'a Arc<Body>, bool)>) -> FxHashSet<Arc<str>> {
+    let declared = parts.filter(|(b, _)| !matches!(b.op(b.root), Op::Function(_)));
+    declared.flat_map(|(b, _)| called_with(b)).map(|c| c.name).collect()
 }

@@ -17,6 +17,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use crate::calls::function::{arguments_fit, called, is_declared_as, own_callee, Function, Local};
+use crate::calls::held::called_with;
 use crate::calls::mentions::Mentions;
 use crate::flow::ends::{endless, never_comes_to_its_end};
 use crate::flow::given::set_members;
@@ -57,7 +58,8 @@ pub(crate) fn local(body: &Body) -> Local {
         (&t.args, t.ty).hash(&mut meaning);
     }
     let touched = crate::calls::constants::touched(body);
-    Local { calls, meaning: meaning.finish(), signature, touched, mentions: Mentions::of(body) }
+    let (called_with, mentions) = (called_with(body), Mentions::of(body));
+    Local { calls, meaning: meaning.finish(), signature, touched, called_with, mentions }
 }
 
 /// The summaries of functions that call each other in a circle (mostly: of one function).

@@ -33,10 +33,10 @@ impl<'a> Run<'a, '_> {
                     self.followed.insert(name.clone());
                     match self.program.called_by_name(&name, body, t) {
                         Some(f) => self.known_call(&f.body, f.returns, t, values),
-                        None => self.unknown_call(t),
+                        None => self.unknown_call(t, &values),
                     }
                 }
-                Number::Pointer(Some(_)) => self.unknown_call(t),
+                Number::Pointer(Some(_)) => self.unknown_call(t, &values),
                 Number::Pointer(None) => self.fail(NotReplayed::NotReached, t),
                 Number::Any if matches!(callee.shadow, Shadow::Free(_)) => Ok(self.unread_call(t)),
                 // It may be one that is not ours to make up.
@@ -51,7 +51,7 @@ impl<'a> Run<'a, '_> {
         if let Some(function) = self.program.callee(body, t) {
             return self.known_call(&function.body, function.returns, t, values);
         }
-        self.unknown_call(t)
+        self.unknown_call(t, &values)
     }
 
     fn known_call(
@@ -128,13 +128,13 @@ impl<'a> Run<'a, '_> {
     }
 
     /// A function of which there is no text: it may return anything, and leave anything in memory that it can reach.
-    fn unknown_call(&mut self, t: TermId) -> Res<Value> {
+    fn unknown_call(&mut self, t: TermId, values: &[Value]) -> Res<Value> {
         let name = self.body().callee_name(t).unwrap_or_default();
         if never_comes_back(name) {
             return self.fail(NotReplayed::NotReached, t);
         }
         self.left_by_strangers();
-        Ok(self.result(t))
+        Ok(self.result(t, values))
     }
 
     fn left_by_strangers(&mut self) {
@@ -155,11 +155,19 @@ impl<'a> Run<'a, '_> {
     }
 
     /// An input for what a call returns.
-    fn result(&mut self, t: TermId) -> Value {
+    fn result(&mut self, t: TermId, values: &[Value]) -> Value {
         let owner = self.result_owner(t);
         let body = self.body();
         let ty = body.ty(t);
+        // names of the library are its own, by whomever they are declared (C11 7.1.3)
+        let within = body.callee_name(t).and_then(|name| between(name, values));
         match body.types.kind(ty) {
+            TypeKind::Int(kind) if within.is_some() => {
+                let kind = *kind;
+                let (least, most) = within.unwrap_or((kind.min(), kind.max()));
+                let (least, most) = (least.max(kind.min()), most.min(kind.max()));
+                self.chosen(&owner, 0, kind.bits() / 8, Kind::Int { kind, least, most })
+            }
             TypeKind::Record(_) => {
                 let size = self.size_of(ty);
                 let object = self.memory.add(ReplayObject::new(Rest::Input(owner), size));
@@ -266,7 +274,7 @@ impl<'a> Run<'a, '_> {
         if let Some(i) = term::intrinsic(name) {
             return Ok(self.intrinsic(name, i, &values));
         }
-        let Some(effect) = library_effect(name) else { return self.unknown_call(t) };
+        let Some(effect) = library_effect(name) else { return self.unknown_call(t, &values) };
         self.unknown_calls += 1;
         let n = self.unknown_calls;
         for (k, v) in values.iter().enumerate() {
@@ -285,7 +293,7 @@ impl<'a> Run<'a, '_> {
                         o.refill(Rest::Input(Owner::After(n, a.object)));
                     }
                 }
-                Number::Any => return self.unknown_call(t),
+                Number::Any => return self.unknown_call(t, &values),
                 _ => {}
             }
         }
@@ -296,18 +304,13 @@ impl<'a> Run<'a, '_> {
             }
             LibraryResult::Argument(_) => Value::ANY,
             LibraryResult::Number => {
-                let v = self.result(t);
-                let never_negative = matches!(name, "rand" | "random" | "lrand48" | "time" | "clock");
-                match v.as_int() {
-                    Some(_) if never_negative => {
-                        if let Some(f) = v.form() {
-                            self.rely(Some(Fact::least(f)));
-                        }
-                        v
-                    }
-                    // Fixed by what was given to it, and not followed.
-                    _ if effect.trouble.is_none() && !is_from_text(name) => Value::ANY,
-                    _ => v,
+                let v = self.result(t, &values);
+                // Fixed by what was given to it, and not followed.
+                let is_fixed = effect.trouble.is_none() && !is_from_text(name);
+                if is_fixed && !matches!(v.number, Number::Any) && between(name, &values).is_none() {
+                    Value::ANY
+                } else {
+                    v
                 }
             }
         })
@@ -562,4 +565,23 @@ impl<'a> Run<'a, '_> {
 /// Numbers read from text or from the world: what these hold is the caller's choice.
 fn is_from_text(name: &str) -> bool {
     name.starts_with("ato") || name.starts_with("strto") || matches!(name, "strlen" | "strnlen" | "strcmp")
+}
+
+/// The least and greatest number that a function of the library returns, whatever happens (C11 7.21.6, 7.21.7, 7.22.2, 7.27; POSIX `read`,
+/// `write`, `rand_r`, `random`).
+fn between(name: &str, arguments: &[Value]) -> Option<(i128, i128)> {
+    let end = -1; // `EOF`, wherever this is compiled
+    let beside = |n: usize| arguments.len().saturating_sub(n) as i128;
+    Some(match name {
+        "rand" | "random" | "lrand48" | "time" | "clock" | "rand_r" => (0, i128::MAX),
+        "getchar" | "getc" | "fgetc" | "putchar" | "putc" | "fputc" | "ungetc" => (end, 255),
+        "scanf" => (end, beside(1)),
+        name if name.starts_with("__builtin_popcount") => (0, 64),
+        name if name.starts_with("__builtin_clz") || name.starts_with("__builtin_ctz") => (0, 63),
+        "fscanf" | "sscanf" => (end, beside(2)),
+        "read" | "write" | "recv" | "send" => {
+            (-1, arguments.get(2).and_then(Value::as_int).unwrap_or(i128::MAX))
+        }
+        _ => return None,
+    })
 }

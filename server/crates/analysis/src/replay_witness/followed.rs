@@ -48,6 +48,7 @@ pub fn follow(body: &Body, program: &Program, args: &[Argument]) -> Option<(Foll
         places: &Default::default(),
         ways: &Default::default(),
         marks: Default::default(),
+        arguments: Box::default(),
     };
     let (mut search, given) = (Search::new(), Givens::default());
     let mut run = Run::new(&goal, program, &mut search.inputs, &given, &[], RUN_STEPS);

@@ -58,6 +58,19 @@ pub(super) struct Input {
     pub kind: Kind,
     /// What it is unless something else is given.
     pub usual: i128,
+    /// The only numbers it may be, in order; none: any of its kind.
+    pub only: Box<[i128]>,
+}
+
+impl Input {
+    /// A number that it may be, as near as can be to one that is asked for.
+    pub fn nearest(&self, v: i128) -> i128 {
+        match (self.only.iter().min_by_key(|x| v.abs_diff(**x)), self.kind) {
+            (Some(x), _) => *x,
+            (None, Kind::Int { least, most, .. }) => v.clamp(least, most),
+            (None, _) => v,
+        }
+    }
 }
 
 /// All inputs met so far.
@@ -84,12 +97,13 @@ impl Inputs {
         for ((owner, offset, _), id) in &self.ids {
             let (Owner::Variable(s), 0) = (owner, *offset) else { continue };
             let Some(input) = self.all.get_mut(*id as usize) else { continue };
-            if let (Some(v), Kind::Int { least, most, .. }) = (self.guesses.get(s), input.kind) {
-                input.usual = (*v).clamp(least, most);
+            if let (Some(v), Kind::Int { .. }) = (self.guesses.get(s), input.kind) {
+                input.usual = input.nearest(*v);
             }
         }
     }
-    pub fn id(&mut self, owner: &Owner, offset: i64, size: u32, kind: Kind) -> Id {
+    /// `only`: as [`Input`] has it.
+    pub fn id(&mut self, owner: &Owner, offset: i64, size: u32, kind: Kind, only: &[i128]) -> Id {
         let key = (owner.clone(), offset, size);
         if let Some(&id) = self.ids.get(&key) {
             return id;
@@ -99,19 +113,17 @@ impl Inputs {
             Owner::Variable(s) if offset == 0 => self.guesses.get(s).copied(),
             _ => None,
         };
-        let usual = match kind {
-            Kind::Int { least, most, .. } => {
-                let usual = match owner {
-                    // Text comes to an end.
-                    Owner::Behind(_) | Owner::After(..) if size == 1 && offset >= 3 => 0,
-                    Owner::Behind(_) | Owner::After(..) => USUAL_IN_MEMORY,
-                    _ => USUAL,
-                };
-                guess.unwrap_or(usual).clamp(least, most)
-            }
-            _ => 1,
-        };
-        self.all.push(Input { kind, usual });
+        let mut input = Input { kind, usual: 1, only: only.into() };
+        if let Kind::Int { .. } = kind {
+            let usual = match owner {
+                // Text comes to an end.
+                Owner::Behind(_) | Owner::After(..) if size == 1 && offset >= 3 => 0,
+                Owner::Behind(_) | Owner::After(..) => USUAL_IN_MEMORY,
+                _ => USUAL,
+            };
+            input.usual = input.nearest(guess.unwrap_or(usual));
+        }
+        self.all.push(input);
         self.ids.insert(key, id);
         id
     }
@@ -131,8 +143,8 @@ impl Inputs {
             let (owner, offset, size) = (*place)?;
             let given = given.get(&(id as Id)).copied();
             let value = match (input.kind, given) {
-                (Kind::Int { least, most, .. }, Some(Given::Int(v))) => EntryValue::Int(v.clamp(least, most)),
-                (Kind::Int { least, most, .. }, _) => EntryValue::Int(input.usual.clamp(least, most)),
+                (Kind::Int { .. }, Some(Given::Int(v))) => EntryValue::Int(input.nearest(v)),
+                (Kind::Int { .. }, _) => EntryValue::Int(input.nearest(input.usual)),
                 (Kind::Real(_), Some(Given::Real(v))) => EntryValue::Real(v.to_bits()),
                 (Kind::Real(_), _) => EntryValue::Real(1f64.to_bits()),
                 (Kind::Pointer, Some(Given::Null)) => EntryValue::Null,

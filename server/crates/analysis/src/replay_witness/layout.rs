@@ -1,6 +1,8 @@
 //! Sizes and places of members, for one replay: what matters is that different members have different bytes and that
 //! members of a union share theirs.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use term::{IntKind, Len, RecordId, TermId, TypeId, TypeKind, Types};
 
@@ -122,6 +124,30 @@ pub(super) fn field(
         }
     }
     None
+}
+
+/// The members on the way to what lies at this byte, elements of an array being one; `None`: not by this layout.
+pub(super) fn part_at(types: &Types, ty: TypeId, at: i64) -> Option<Vec<Arc<str>>> {
+    let none = FxHashMap::default();
+    match types.kind(ty) {
+        TypeKind::Array { of, .. } => {
+            let size = size_of(types, &none, *of).filter(|n| *n > 0)?;
+            part_at(types, *of, at.rem_euclid(size))
+        }
+        TypeKind::Record(r) => {
+            let record = types.record(*r);
+            let fields = record.fields.as_ref().filter(|_| !record.is_union)?;
+            fields.iter().enumerate().find_map(|(k, f)| {
+                let (from, bits) = member(types, &none, *r, k)?;
+                let size = size_of(types, &none, f.ty)?;
+                let here = bits.is_none() && (from..from + size).contains(&at) && !f.name.is_empty();
+                let mut part = here.then(|| part_at(types, f.ty, at - from))??;
+                part.insert(0, f.name.clone());
+                Some(part)
+            })
+        }
+        _ => (at == 0).then(Vec::new),
+    }
 }
 
 /// The scalars that a type is made of, with their places; `None`: too many.

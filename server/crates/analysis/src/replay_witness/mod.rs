@@ -102,9 +102,12 @@ pub(crate) struct Search {
     /// Steps that are left.
     pub steps: u64,
     inputs: Inputs,
+    /// The constant arguments that those were met with.
+    arguments: Box<[Option<i128>]>,
     /// With which inputs runs came to the loop.
     arrived: Vec<Givens>,
-    /// Functions and file-scope variables whose text the runs followed, or missed.
+    /// Functions and file-scope variables whose text the runs followed, or missed; with `(` behind it, a function whose calls they
+    /// looked at ([`Program::text_of`]).
     pub followed: FxHashSet<Arc<str>>,
     /// One dependence was tried with all means: the next needs not begin from nothing.
     tried: bool,
@@ -115,6 +118,7 @@ impl Search {
         Search {
             steps: ALL_STEPS,
             inputs: Inputs::default(),
+            arguments: Box::default(),
             arrived: Vec::new(),
             followed: FxHashSet::default(),
             tried: false,

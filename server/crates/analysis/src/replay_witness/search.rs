@@ -15,7 +15,9 @@ use super::run::{Event, Goal, Halt, Led, Meeting, Other, Reached, Run};
 use super::solve::{keeps_trees, path, solve, tried, Change};
 use super::values::{Fact, Id};
 use super::{marks, Arrival, Givens, ReplaySite, Replayed, Search, RUN_STEPS};
-use crate::limits::replay_witness_search::{FEW_RUNS, MAX_ARRIVED, MAX_RUNS, MAX_WAITING, MAX_WAYS, STALLED};
+use crate::limits::replay_witness_search::{
+    FEW_RUNS, MAX_ARRIVED, MAX_CALLS, MAX_RUNS, MAX_WAITING, MAX_WAYS, STALLED,
+};
 use crate::{Dependence, NotReplayed, Param, Witness};
 
 /// Inputs to try: those of an earlier run, with one thing changed.
@@ -40,8 +42,34 @@ enum Step {
     Turn(usize),
 }
 
-/// Replays a dependence's witness, or finds another of the same two accesses.
+/// Replays a dependence's witness, or finds another of the same two accesses. A function that only its own file calls is run for the calls
+/// there, as far as their arguments are constant.
 pub(crate) fn replay(
+    place: &ReplaySite<'_>,
+    d: &Dependence,
+    witness: &Witness,
+    search: &mut Search,
+) -> Replayed {
+    let name = &place.body.name;
+    if place.program.is_internal(name) {
+        search.followed.insert(format!("{name}(").into());
+    }
+    let mut first = None;
+    for arguments in place.program.called_with(name).into_iter().take(MAX_CALLS) {
+        if *search.arguments != *arguments {
+            (search.arguments, search.inputs) = (arguments.into(), Inputs::default());
+            search.arrived.clear();
+        }
+        match replay_for_call(place, d, witness, search) {
+            Replayed::Not(..) if first.is_some() => {}
+            not @ Replayed::Not(..) => first = Some(not),
+            seen => return seen,
+        }
+    }
+    first.unwrap_or(Replayed::Not(NotReplayed::NotReached, None, Vec::new()))
+}
+
+fn replay_for_call(
     place: &ReplaySite<'_>,
     d: &Dependence,
     witness: &Witness,
@@ -57,6 +85,7 @@ pub(crate) fn replay(
         places: &place.places,
         ways: &place.ways,
         marks: marks(place.body, place.root, d),
+        arguments: search.arguments.clone(),
     };
     let symbol = |(p, v): &(Param, i128)| match p {
         Param::Symbol(s) => Some((*s, *v)),

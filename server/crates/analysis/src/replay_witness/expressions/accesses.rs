@@ -10,7 +10,7 @@ use crate::replay_witness::inputs::{Given, Kind, Owner, BITS};
 use crate::replay_witness::layout::{self, Bits};
 use crate::replay_witness::memory::{Contents, ReplayObject, Rest};
 use crate::replay_witness::run::{Halt, Res, Run};
-use crate::replay_witness::values::{rounded, Address, Id, Linear, Number, Shadow, Value};
+use crate::replay_witness::values::{rounded, Address, Fact, Id, Linear, Number, Shadow, Value};
 use crate::NotReplayed;
 
 /// Members of a record of which no text is seen lie behind all bytes that objects have, each so far from the next.
@@ -155,16 +155,24 @@ impl Run<'_, '_> {
 
     /// The input of this place and kind.
     pub fn chosen(&mut self, owner: &Owner, offset: i64, size: u32, kind: Kind) -> Value {
-        let id = self.inputs.id(owner, offset, size, kind);
+        let Some((kind, only)) = self.bounded(owner, offset, kind) else { return Value::ANY };
+        let id = self.inputs.id(owner, offset, size, kind, &only);
         let given = self.given.get(&id).copied();
-        let usual = self.inputs.get(id).map_or(1, |i| i.usual);
         match (kind, given) {
-            (Kind::Int { least, most, .. }, given) => {
+            (Kind::Int { kind: k, least, most }, given) => {
+                let input = self.inputs.get(id);
                 let v = match given {
                     Some(Given::Int(v)) => v,
-                    _ => usual,
+                    _ => input.map_or(1, |i| i.usual),
                 };
-                Value::with(Number::Int(v.clamp(least, most)), Some(Linear::var(id)))
+                let v = input.map_or(v, |i| i.nearest(v));
+                let is_bounded = (least, most) != (k.min(), k.max());
+                if is_bounded && least < most {
+                    let from = |k: i128, constant: i128| Linear { terms: vec![(id, k)], constant };
+                    self.rely(Some(Fact::least(from(1, -least))));
+                    self.rely(Some(Fact::least(from(-1, most))));
+                }
+                Value::with(Number::Int(v), (least < most).then(|| Linear::var(id)))
             }
             (Kind::Real(k), given) => {
                 let v = match given {

@@ -41,6 +41,8 @@ pub(super) struct Goal<'a> {
     pub ways: &'a Ways,
     /// By term: [`SOURCE`], [`SINK`] and what stands near them.
     pub marks: FxHashMap<TermId, u8>,
+    /// The function's arguments, where they are constant at the call that it is run for.
+    pub arguments: Box<[Option<i128>]>,
 }
 
 pub(super) const SOURCE: u8 = 1;

@@ -4,8 +4,9 @@ use term::{Body, Len, Op, Storage, SymbolId, TermId, TypeId, TypeKind};
 
 use super::{Res, Run, NOWHERE};
 use crate::calls::constants::Constant;
+use crate::calls::held::{stored, values};
 use crate::limits::replay_witness_run_variables::ITEMS_PER_STEP;
-use crate::replay_witness::inputs::Owner;
+use crate::replay_witness::inputs::{Kind, Owner};
 use crate::replay_witness::layout;
 use crate::replay_witness::memory::{ReplayObject, Rest};
 use crate::replay_witness::values::{Address, Fact, Value};
@@ -78,6 +79,49 @@ impl<'a> Run<'a, '_> {
                 self.globals.insert(symbol.name.clone(), o);
                 Ok(o)
             }
+        }
+    }
+
+    /// The kind of an input, and the numbers that it may be where statements of the file alone give them; `None`: none of them is known.
+    pub fn bounded(&self, owner: &Owner, offset: i64, kind: Kind) -> Option<(Kind, Vec<i128>)> {
+        let Kind::Int { kind: k, least, most } = kind else { return Some((kind, Vec::new())) };
+        let Some(mut only) = self.held(owner, offset) else { return Some((kind, Vec::new())) };
+        only.retain(|v| (least..=most).contains(v));
+        let (least, most) = (*only.first()?, *only.last()?);
+        Some((Kind::Int { kind: k, least, most }, only))
+    }
+
+    /// The numbers that an integer of the file's own may hold; `None`: any.
+    fn held(&self, owner: &Owner, offset: i64) -> Option<Vec<i128>> {
+        let first = !self.program.is_internal(&self.goal.body.name);
+        let of_file = |name: &str| {
+            let (body, s) = self.program.global(name)?;
+            let part = layout::part_at(&body.types, body.symbols[s].ty, offset)?;
+            self.program.held(name, &part, first)
+        };
+        let of_function = |name: &str, s: SymbolId| {
+            let body = self.frames.iter().map(|f| f.body).find(|b| *b.name == *name)?;
+            let part = layout::part_at(&body.types, body.symbols[s].ty, offset)?;
+            let all = stored(body);
+            let mut own = all.iter().filter(|x| x.symbol == Some(s));
+            (!body.symbols[s].address_taken).then(|| values(&mut own, &part, true))?
+        };
+        match owner {
+            Owner::Variable(s) => match self.goal.body.symbols[*s].storage {
+                Storage::Param(k) => self.goal.arguments.get(k as usize).copied().flatten().map(|v| vec![v]),
+                _ => None,
+            },
+            Owner::Global(name) => of_file(name),
+            Owner::Static(name, s) => of_function(name, *s),
+            Owner::After(_, k) => {
+                let global = self.globals.iter().find(|(_, o)| *o == k).map(|(name, _)| name);
+                let local = || self.statics.iter().find(|(_, o)| *o == k).map(|(at, _)| at);
+                match global {
+                    Some(name) => of_file(name),
+                    None => local().and_then(|(name, s)| of_function(name, *s)),
+                }
+            }
+            _ => None,
         }
     }
 
