@@ -131,12 +131,18 @@ pub fn rewrite(path: &Path, content: &str, form: Form) -> std::io::Result<()> {
     }
 }
 
-/// Writes a file through a temporary one beside it.
+/// Writes a file through a temporary one beside it; behind a symbolic link, the file that it leads to. What is no ordinary file (a device, a
+/// pipe) is written into, and stays what it is.
 pub fn write(path: &Path, content: &str, existing: Existing) -> std::io::Result<()> {
     write_bytes(path, content.as_bytes(), existing)
 }
 
 fn write_bytes(path: &Path, content: &[u8], existing: Existing) -> std::io::Result<()> {
+    let linked = std::fs::canonicalize(path).ok().filter(|_| existing == Existing::Replace);
+    let path = linked.as_deref().unwrap_or(path);
+    if existing == Existing::Replace && std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        return std::fs::OpenOptions::new().write(true).open(path)?.write_all(content);
+    }
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut temporary = tempfile::Builder::new().prefix(".warpwright-").tempfile_in(folder)?;
     temporary.write_all(content)?;
@@ -181,6 +187,26 @@ mod tests {
         write(&path, "three", Existing::Replace)?;
         assert_eq!(std::fs::read_to_string(&path)?, "three");
         assert_eq!(std::fs::read_dir(folder.path())?.count(), 1);
+        Ok(())
+    }
+
+    /// As `--stats /dev/null` is, and a file that a link leads to.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_ordinary_file_stays_what_it_is() -> anyhow::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let (real, link) = (folder.path().join("real.json"), folder.path().join("link.json"));
+        std::fs::write(&real, "old")?;
+        std::os::unix::fs::symlink("real.json", &link)?;
+        write(&link, "new", Existing::Replace)?;
+        assert_eq!(std::fs::read_to_string(&real)?, "new");
+        assert!(std::fs::symlink_metadata(&link)?.is_symlink());
+        assert!(write(&link, "newer", Existing::Keep).is_err());
+        let null = folder.path().join("null");
+        std::os::unix::fs::symlink("/dev/null", &null)?;
+        write(&null, "lost", Existing::Replace)?;
+        assert!(!std::fs::metadata("/dev/null")?.is_file());
+        assert!(std::fs::symlink_metadata(&null)?.is_symlink());
         Ok(())
     }
 

@@ -17,7 +17,7 @@ use crate::calls::inline::read;
 use crate::context::Context;
 use crate::limits::loops::{MAX_LISTED, MAX_SORTED, PRIVACY_STEPS};
 
-use self::replays::Replays;
+use self::replays::{of_unshown, Replays};
 
 use base::{Budget, Effort, IndexId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -488,24 +488,6 @@ fn dependences(
     let place = |t: TermId| unique.iter().position(|a| a.term == t);
     facts.dependences.sort_by_key(|d| (place(d.source), place(d.sink)));
     out
-}
-
-/// What stands in the way where no run shows a dependence.
-fn of_unshown(
-    cx: &Context<'_>,
-    model: &Model<'_>,
-    source: &AffineAccess,
-    d: &Dependence,
-    why: Obstacle,
-) -> Obstacle {
-    // where what is not linear was left out the iterations were but guessed
-    match (&why.kind, &model.premises.unproved) {
-        (ObstacleKind::NotReplayed(_), None) => {
-            let unproved = Obstacle { kind: ObstacleKind::Unproved, term: d.sink };
-            carried_scalar(cx.body, source, unproved)
-        }
-        _ => why,
-    }
 }
 
 /// The pairs of accesses of one object of which one writes, of every object one before a second of any. Those that would pass a value on

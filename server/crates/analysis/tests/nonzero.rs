@@ -131,3 +131,49 @@ fn what_was_asserted_before_is_not_asked_again() {
         assert_ne!(asked(before), Some(0), "{before}");
     }
 }
+
+/// Whether nothing is asked of the step.
+fn is_proved(text: &str) -> bool {
+    let l = last_of_depth_zero(text);
+    assert_eq!(l.verdict, Verdict::Independent, "{text} {:?}", l.obstacles);
+    asked(&l).is_empty()
+}
+
+/// Who comes past `if (incy == 0) return;` has a step, and so has who comes past checks that leave a number behind.
+#[test]
+fn a_step_that_was_tested_is_not_tested_again() {
+    let f = |before: &str, at: &str| {
+        format!("int f(int n, double *restrict y, int incy, int info) {{ {before} for (int i = 0; i < n; i++) y[{at}] = 0; return 0; }}")
+    };
+    let at = "i * incy";
+    for before in [
+        "if (incy == 0) return 1;",
+        "if (!incy) return 1;",
+        "if (n < 0 || incy == 0) return 1;",
+        "info = 0; if (n < 0) info = 1; else if (incy == 0) info = 2; if (info != 0) return 1;",
+        "info = 0; if (n < 0) { info = 1; } else if (incy == 0) { info = 2; } else if (n > 9) { info = 3; } if (info) return 1;",
+        "info = 0; if (n < 0) info = 1; if (incy == 0) info = 2; if (0 != info) return 1;",
+    ] {
+        assert!(is_proved(&f(before, at)), "{before}");
+        assert!(is_proved(&f(before, "2 * (i * incy)")), "{before}");
+    }
+    for before in [
+        "",
+        "if (incy == 1) return 1;",
+        "if (incy == 0) n = 1;",
+        "if (incy == 0) return 1; incy--;",
+        "if (incy == 0 && n > 5) return 1;",
+        "info = 0; if (incy == 0) info = 2; info = 0; if (info != 0) return 1;",
+        "info = 0; if (incy == 0) info = 0; if (info != 0) return 1;",
+        "info = 0; if (incy == 0) info = n; if (info != 0) return 1;",
+        "info = 0; if (incy == 0) info = 2; if (info != 0) return 1; incy = n - 4;",
+        "info = 0; if (incy == 0) info = 2; incy--; if (info != 0) return 1;",
+        "info = 0; if (incy == 0) { info = 2; incy = n; } if (info != 0) return 1;",
+        "info = 0; if (info == 0) info = 3; else if (incy == 0) info = 2; if (info != 3) return 1;",
+        "info = 0; if (incy == 0) info = 2; if (info == 0) return 1;",
+        "while (n > 99) { info = 0; if (incy == 0) info = 2; if (info != 0) return 1; incy--; n--; }",
+        "info = 0; if (incy == 0) info = 2; else info = 3; if (info != 0) return 1;",
+    ] {
+        assert!(!is_proved(&f(before, at)), "{before}");
+    }
+}

@@ -303,3 +303,17 @@ fn arrays_in_structures_are_parts_of_elements() {
         "#]],
     );
 }
+
+/// A step that a variable holds, whose value is known: the number of iterations is a number, not a truth.
+#[test]
+fn a_known_step_of_a_name() {
+    for (step, last) in [("int t = 2;", "i += t"), ("int t = 5;", "i += 1 + (t & 1)")] {
+        check(
+            &format!("int f(int n, const int *c) {{ int s = 0; {step} for (int i = 1; i < n; {last}) s += c[i]; return s; }}"),
+            expect![[r#"
+                trips max(0, floor(((-2 + n) + 2)/2))
+                c in: 1 .. ((max(0, floor(((-2 + n) + 2)/2)) + -1) >= 0 ? (2*max(0, floor(((-2 + n) + 2)/2)) + -1) : (1 + -1))
+            "#]],
+        );
+    }
+}

@@ -510,7 +510,7 @@ fn words(view: &FunctionView, trouble: &RegionTrouble) -> String {
         RegionTroubleKind::Call(None) => "a call through a pointer may do anything".to_owned(),
         RegionTroubleKind::Leaves => "it may be left before its end".to_owned(),
         RegionTroubleKind::Statement => "a statement of this kind is not written between kernels".to_owned(),
-        RegionTroubleKind::Reachable(s) => format!("others can see `{}`, which it sets", name(s)),
+        RegionTroubleKind::Reachable(s) => format!("others may see or change `{}`", name(s)),
         RegionTroubleKind::Unset(s) => format!("`{}` may hold no value before it", name(s)),
         RegionTroubleKind::Pointer(s) => {
             format!("`{}` is set to more than another pointer of these arrays", name(s))

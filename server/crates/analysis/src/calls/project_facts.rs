@@ -280,6 +280,7 @@ pub(crate) fn obstacle(e: &Expanded, o: &mut Obstacle) {
         ObstacleKind::UnknownPointer(s)
         | ObstacleKind::Unsized(s)
         | ObstacleKind::CarriedScalar(s)
+        | ObstacleKind::HandedOn(s)
         | ObstacleKind::LiveOut(s)
         | ObstacleKind::CopiedBothWays(s)
         | ObstacleKind::PointerElements(s)
@@ -297,6 +298,7 @@ fn foreign(e: &Expanded, o: &Obstacle) -> Option<(ObstacleKind, TermId)> {
             ([Some(*s), None], TroubleKind::Memory)
         }
         ObstacleKind::CarriedScalar(s)
+        | ObstacleKind::HandedOn(s)
         | ObstacleKind::LiveOut(s)
         | ObstacleKind::CopiedBothWays(s)
         | ObstacleKind::OwnCells(s) => ([Some(*s), None], TroubleKind::Global),

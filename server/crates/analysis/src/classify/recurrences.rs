@@ -76,9 +76,8 @@ fn stays(kind: &ObstacleKind) -> bool {
         }
         Volatile | Watched(_) | SharedBytes | Budget(_) => true,
         IndirectSubscript(_) | NonAffineSubscript | NoExtent | DataDependentCondition | EarlyExit => false,
-        Unsized(_) | MayAlias(..) | SameArray(..) | CarriedScalar(_) | LiveOut(_) | CopiedBothWays(_) => {
-            false
-        }
+        Unsized(_) | MayAlias(..) | SameArray(..) | CarriedScalar(_) | HandedOn(_) | LiveOut(_)
+        | CopiedBothWays(_) => false,
         PointerElements(_) | OwnCells(_) | Unset(_) | Unproved | NotReplayed(_) | NeedsPromise(_) => false,
     }
 }

@@ -6,11 +6,12 @@ use term::{BinOp, Body, Intrinsic, Op, Storage, SymbolId, TermId, TypeKind, UnOp
 use super::Param;
 
 impl Param {
-    /// Whether it is a condition: 1 where it holds, 0 where it does not.
+    /// Whether it is a condition: 1 where it holds, 0 where it does not. A loop, which stands for its number of iterations, is none.
     pub fn is_truth(&self, body: &Body) -> bool {
         let Param::Term(t) = *self else { return false };
         let is_comparison = matches!(body.op(t), Op::Binary(op) if op.is_comparison());
-        is_comparison || body.types.as_int(body.ty(t)).is_none()
+        let is_number = body.types.as_int(body.ty(t)).is_some() || body.op(t).is_loop();
+        is_comparison || !is_number
     }
 }
 

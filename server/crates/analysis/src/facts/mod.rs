@@ -380,6 +380,8 @@ pub enum ObstacleKind {
     SameArray(Object, Object),
     /// A scalar whose value passes from one iteration to the next in a way we do not know.
     CarriedScalar(SymbolId),
+    /// A scalar of which each iteration surely uses what the one before it left; no run that comes to a second iteration was followed.
+    HandedOn(SymbolId),
     /// A scalar (or array) written in the loop and read after it, whose last value we cannot give.
     LiveOut(SymbolId),
     /// An array or a structure of which each iteration needs a copy as it was before the loop, and whose last copy is

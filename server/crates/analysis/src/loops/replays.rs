@@ -1,13 +1,17 @@
 //! Witnesses of one loop's dependences, shown by runs of its function.
 
-use base::Budget;
-use term::{Storage, SymbolId};
+use base::{Budget, IndexId};
+use term::{Op, Storage, SymbolId, TermId};
 
 use super::Context;
 use crate::algebra::poly::{Constraint, Poly};
-use crate::nest::Model;
+use crate::classify::scalars::carried_scalar;
+use crate::flow::counted_loop::has_jump;
+use crate::nest::{AffineAccess, Model};
 use crate::replay_witness::{replay, ReplaySite, Replayed, Search};
-use crate::{Dependence, EntryOwner, NotReplayed, Obstacle, ObstacleKind, Param, Witness, Work};
+use crate::{
+    Dependence, DependenceKind, EntryOwner, NotReplayed, Obstacle, ObstacleKind, Param, Witness, Work,
+};
 
 /// The replays of one loop's witnesses.
 pub(super) struct Replays<'c, 'a> {
@@ -140,4 +144,44 @@ fn with_cell(
     let known = on_way(model, way, ask).and_then(|d| d.witness).filter(is_seen);
     d.witness = Some(Witness { entry, ..known.unwrap_or(seen) });
     d
+}
+
+/// What stands in the way where no run shows a dependence.
+pub(super) fn of_unshown(
+    cx: &Context<'_>,
+    model: &Model<'_>,
+    source: &AffineAccess,
+    d: &Dependence,
+    why: Obstacle,
+) -> Obstacle {
+    if !matches!(why.kind, ObstacleKind::NotReplayed(_)) {
+        return why;
+    }
+    // where what is not linear was left out the iterations were but guessed
+    let why = match model.premises.unproved {
+        None => Obstacle { kind: ObstacleKind::Unproved, term: d.sink },
+        Some(_) => why,
+    };
+    match carried_scalar(cx.body, source, why) {
+        Obstacle { kind: ObstacleKind::CarriedScalar(s), .. } if is_handed_on(cx, model, d) => {
+            Obstacle { kind: ObstacleKind::HandedOn(s), term: d.sink }
+        }
+        why => why,
+    }
+}
+
+/// Whether every iteration but the first reads what the one before it wrote: neither access stands in a branch or an inner loop, and no
+/// iteration ends before the other.
+fn is_handed_on(cx: &Context<'_>, model: &Model<'_>, d: &Dependence) -> bool {
+    let body = cx.body;
+    let around = |t: TermId| std::iter::successors(Some(t), |t| cx.parents.get(t.index()).copied().flatten());
+    let is_sure = |t: TermId| {
+        around(t).skip(1).take_while(|&x| x != model.root).all(|x| match body.op(x) {
+            Op::If | Op::Select | Op::Switch => false,
+            Op::Binary(op) => !op.is_logical(),
+            op => !op.is_loop(),
+        })
+    };
+    let ends = body.loop_parts(model.root).is_none_or(|p| has_jump(body, p.body));
+    d.kind == DependenceKind::Flow && !ends && is_sure(d.source) && is_sure(d.sink)
 }

@@ -139,6 +139,8 @@ pub(super) struct AtEntry {
     pub(super) pointers: FxHashMap<SymbolId, Loc>,
     /// The expressions that pointers were set to, as far as they were asked for.
     pub(super) definitions: FxHashMap<SymbolId, Option<TermId>>,
+    /// A variable that is 0 behind the statements that are yet to be read, which come before it in the text.
+    pub(super) zero: Option<SymbolId>,
 }
 
 /// Reads a counted loop. `enclosing`: the loops around it, outermost first; `around`: all terms from the body's root down

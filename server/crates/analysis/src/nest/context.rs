@@ -71,6 +71,7 @@ impl Builder<'_> {
             // A conversion that might not keep the value makes the range unsure; then it is not known.
             if !self.obligations.is_empty() {
                 self.premises.context.clear();
+                self.premises.differs.clear();
             }
             self.obligations = saved;
         }

@@ -63,8 +63,8 @@ impl Builder<'_> {
     /// them: nobody can name them there, and another variable may have the name.
     fn keep_visible(&mut self, around: &[TermId]) {
         let AtEntry { values, pointers, members, .. } = &self.entry;
-        if values.is_empty() && pointers.is_empty() && members.is_empty() && self.premises.context.is_empty()
-        {
+        let nothing = self.premises.context.is_empty() && self.premises.differs.is_empty();
+        if values.is_empty() && pointers.is_empty() && members.is_empty() && nothing {
             return;
         }
         let ended = self.ended_before(around);
@@ -105,6 +105,7 @@ impl Builder<'_> {
             self.premises.context = project(&mixed, |v| !gone.contains(&v));
             self.premises.context.extend(rest);
         }
+        self.premises.differs.retain(|p| !mentions(p));
         self.entry.members.retain(|(s, _), p| !ended.contains(s) && !mentions(p));
         self.entry.pointers.retain(|s, loc| {
             let subs = || loc.subs.iter().filter_map(|(v, _)| v.as_deref()).flatten();
@@ -152,6 +153,7 @@ impl Builder<'_> {
                     let grand =
                         around.iter().position(|&t| t == parent).and_then(|k| around.get(k.wrapping_sub(1)));
                     if grand.is_some_and(|&g| *self.body.op(g) == Op::Switch) {
+                        self.entry.zero = None;
                         changed.by(self.effects, parent);
                         continue;
                     }
@@ -184,7 +186,10 @@ impl Builder<'_> {
                 Op::Function(_) | Op::Program => {}
                 // Loops, and whatever else may have run before.
                 _ if self.effects.entered_by_label(parent) => return,
-                _ => changed.by(self.effects, parent),
+                _ => {
+                    self.entry.zero = None;
+                    changed.by(self.effects, parent);
+                }
             }
         }
     }
@@ -197,7 +202,9 @@ impl Builder<'_> {
         // Who comes past it has seen it hold, if it is there when the program is built.
         if let Some(holds) = self.body.asserted(t) {
             let known = std::mem::take(&mut self.premises.context);
+            let differing = self.premises.differs.len();
             self.assume(holds, true, changed, 0);
+            self.premises.differs.truncate(differing);
             let told = std::mem::replace(&mut self.premises.context, known);
             self.premises.asserted.extend(told);
             changed.by(self.effects, holds);
@@ -230,10 +237,17 @@ impl Builder<'_> {
             // Who comes past `if (c) return;` has seen c fail, and nothing that was done on the other way.
             Op::If if args.len() == 2 && self.leaves(args[1]) => {
                 self.assume(args[0], false, changed, 0);
+                self.entry.zero = self.zero_where_not(args[0]).filter(|s| !changed.contains(s));
                 changed.by(self.effects, args[0]);
                 return;
             }
             _ => {}
+        }
+        if let Some(s) = self.entry.zero.filter(|s| self.effects.writes_in(t).contains(s)) {
+            match self.not_taken(t, s) {
+                Some(conditions) => conditions.into_iter().for_each(|c| self.assume(c, false, changed, 0)),
+                None => self.entry.zero = None,
+            }
         }
         changed.by(self.effects, t);
     }
@@ -389,7 +403,12 @@ impl Builder<'_> {
             Some(if holds { yes } else { no })
         });
         let Some(Domain { pieces, exact: true }) = domain else { return };
-        let [piece] = &pieces[..] else { return };
+        let piece = match &pieces[..] {
+            [piece] => piece,
+            // more than 0 or less
+            [above, below] => return self.assume_apart(above, below),
+            _ => return,
+        };
         for k in piece {
             if let Some(poly) = self.linear(&k.poly) {
                 let fixed = poly.vars().all(|v| self.is_param(v));
@@ -399,6 +418,57 @@ impl Builder<'_> {
                 }
             }
         }
+    }
+
+    /// Takes a value not to be 0, where one of these holds and they say that it is more, and that it is less.
+    fn assume_apart(&mut self, above: &[Constraint], below: &[Constraint]) {
+        let ([a], [b]) = (above, below) else { return };
+        let is_apart = !a.equality && !b.equality && a.poly.add(&b.poly) == Some(Poly::constant(-2));
+        let Some(value) = a.poly.add_constant(1).filter(|_| is_apart) else { return };
+        if value.vars().all(|v| self.is_param(v)) && !self.premises.differs.contains(&value) {
+            self.premises.differs.push(value);
+        }
+    }
+
+    /// The variable that is 0 where a condition does not hold.
+    fn zero_where_not(&self, c: TermId) -> Option<SymbolId> {
+        let compared = match (self.body.op(c), self.body.args(c)) {
+            (Op::Binary(BinOp::Ne), &[a, b]) => match (self.body.as_int(a), self.body.as_int(b)) {
+                (_, Some(0)) => a,
+                (Some(0), _) => b,
+                _ => return None,
+            },
+            _ => c,
+        };
+        self.body.as_symbol(compared).filter(|&s| self.body.symbols[s].is_own_scalar())
+    }
+
+    /// The conditions that all failed where the variable is 0 behind `if (a) s = 1; else if (b) s = 2; …`.
+    fn not_taken(&self, t: TermId, s: SymbolId) -> Option<Vec<TermId>> {
+        let only = |t: TermId| match (self.body.op(t), self.body.args(t)) {
+            (Op::List, &[one]) => one,
+            _ => t,
+        };
+        let is_set = |t: TermId| match (self.body.op(t), self.body.args(t)) {
+            (Op::Assign, &[place, value]) => {
+                let value = self.body.constant(value);
+                self.body.as_symbol(place) == Some(s) && value.is_some_and(|v| v != 0)
+            }
+            _ => false,
+        };
+        let mut all = Vec::new();
+        let mut next = Some(only(t));
+        while let Some(at) = next {
+            let (&Op::If, &[c, then, ref rest @ ..]) = (self.body.op(at), self.body.args(at)) else {
+                return None;
+            };
+            if self.mentions(c, s) || !is_set(only(then)) {
+                return None;
+            }
+            all.push(c);
+            next = rest.first().map(|&t| only(t));
+        }
+        Some(all)
     }
 
     /// Whether the variable is what a loop goes on by whose steps are taken for the lengths of rows.

@@ -307,6 +307,8 @@ impl Builder<'_> {
                 kind.is_some_and(traps) && crate::flow::counted_loop::constant(body, t).is_none()
             }
             Op::Compound(BinOp::Add | BinOp::Sub | BinOp::Mul) | Op::Step { .. } => kind.is_some_and(traps),
+            // these are computed as `int`, and what is more than the place holds is found where it is put back (C# 12.21.4)
+            Op::Compound(BinOp::Shl | BinOp::Div) => kind.is_some_and(|k| k.bits() < 32 && traps(k)),
             Op::Cast => {
                 let from = body.args(t).first().and_then(|&a| body.types.as_int(body.ty(a)));
                 let holds = |k: IntKind| from.is_some_and(|f| k.min() <= f.min() && f.max() <= k.max());

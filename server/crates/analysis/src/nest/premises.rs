@@ -11,6 +11,8 @@ use crate::nest::vars::Vars;
 pub(crate) struct Premises {
     /// What is known of the parameters.
     pub context: Vec<Constraint>,
+    /// Values of the parameters that are not 0.
+    pub differs: Vec<Poly>,
     /// What assertions before the root say, if they are there when the program is built: no more than that other assertions hold follows.
     pub asserted: Vec<Constraint>,
     /// Beside `context`: one of these holds. Empty: nothing more is known.
@@ -30,6 +32,7 @@ impl Default for Premises {
     fn default() -> Premises {
         Premises {
             context: Vec::new(),
+            differs: Vec::new(),
             asserted: Vec::new(),
             cases: Vec::new(),
             way: RefCell::default(),
@@ -41,6 +44,16 @@ impl Default for Premises {
 }
 
 impl Premises {
+    /// Whether a value is known not to be 0: it is a multiple of one that is.
+    pub(crate) fn is_not_zero(&self, p: &Poly) -> bool {
+        let is_multiple = |d: &Poly| {
+            let (m, by) = d.terms().find(|(m, _)| !m.is_empty())?;
+            let c = p.terms().find(|(of, _)| *of == m)?.1;
+            Some(c != 0 && c % by == 0 && d.scale(c / by)? == *p)
+        };
+        self.differs.iter().any(|d| is_multiple(d) == Some(true))
+    }
+
     /// The small prover with all that always holds, of parameters, of types, and of quotients by their definition; and with what
     /// it was asked before in the same context.
     pub(super) fn prover(&self, vars: &Vars) -> Rc<Known> {

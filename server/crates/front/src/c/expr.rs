@@ -442,8 +442,12 @@ impl Lower<'_> {
         self.term(Op::Select, [c, a, b], ty, node)
     }
 
-    /// C11 6.5.15p5, p6.
+    /// C11 6.5.15p5, p6; C++17 8.16p6, where two of one type keep it.
     pub(super) fn common(&mut self, a: TermId, x: TypeId, b: TermId, y: TypeId) -> TypeId {
+        let same = self.b.types.as_int(x).filter(|_| self.b.types.as_int(x) == self.b.types.as_int(y));
+        if let (true, Some(kind)) = (self.env.is_cpp(), same) {
+            return self.b.types.int(kind);
+        }
         if let Some(t) = self.b.types.operation_type(BinOp::Add, x, y) {
             return t;
         }
@@ -581,6 +585,9 @@ impl Lower<'_> {
                 }
             };
             return self.after(sizes, size, node);
+        }
+        if let Some((size, _)) = self.named_type(node).and_then(|ty| self.b.types.size_align(ty)) {
+            return self.term(Op::Int(i128::from(size)), [], ulong, node);
         }
         let operand = self.part(node, "value");
         let t = self.ty(operand);

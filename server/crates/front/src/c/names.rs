@@ -66,6 +66,18 @@ pub(crate) fn looks_like_macro(name: &str) -> bool {
 }
 
 impl Lower<'_> {
+    /// The type that the operand of `sizeof` names, where only the scopes tell that it does.
+    pub(super) fn named_type(&mut self, sizeof: Node<'_>) -> Option<TypeId> {
+        let mut named = self.field(sizeof, "value")?;
+        while named.kind() == "parenthesized_expression" {
+            named = named.named_child(0)?;
+        }
+        match self.lookup(self.text(named)).filter(|_| named.kind() == "identifier")? {
+            Entity::Typedef(ty, _) => Some(ty),
+            _ => None,
+        }
+    }
+
     /// What a name means here; taken over from outside on first use.
     pub(super) fn lookup(&mut self, name: &str) -> Option<Entity> {
         for scope in self.scopes.iter().rev() {

@@ -124,14 +124,16 @@ impl Lower<'_> {
         is_plain && !is_odd && asked != Asked::Unknown && of_type != Asked::Unknown
     }
 
-    /// The type that gcc and clang choose for an enumeration's values (C11 6.7.2.2p4 leaves it to them); `None` where none
-    /// holds them all.
+    /// The type that gcc and clang choose for an enumeration's values (C11 6.7.2.2p4 leaves it to them); in C++ the one that its values
+    /// are promoted to (C++17 7.6p3), which is as large. `None` where none holds them all.
     pub(super) fn enum_kind(&self, least: i128, most: i128, packed: bool) -> Option<IntKind> {
         use IntKind::*;
         let small = [UChar, SChar, UShort, Short];
         let usual = [UInt, Int, ULong, Long];
         let from = if packed { &small[..] } else { &[] };
-        let holds = |k: IntKind| k.min() <= least && most <= k.max() && k.signed() == (least < 0);
+        let (promoted, is_cpp) = ([Int, UInt, Long, ULong], self.env.is_cpp() && !packed);
+        let usual = if is_cpp { promoted } else { usual };
+        let holds = |k: IntKind| k.min() <= least && most <= k.max() && (is_cpp || k.signed() == (least < 0));
         from.iter().chain(&usual).copied().find(|k| holds(*k))
     }
 }

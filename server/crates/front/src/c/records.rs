@@ -110,7 +110,7 @@ impl Lower<'_> {
                         .push(Export { name: record_name, what: Exported::Tag(ExportedTag::Record(id)) });
                 }
                 if let Some(n) = &name {
-                    self.scope().tags.insert(n.clone(), Tag::Record(id));
+                    self.name_tag(n.clone(), Tag::Record(id));
                 }
                 id
             }
@@ -200,6 +200,19 @@ impl Lower<'_> {
         Some(out)
     }
 
+    /// Gives a tag its meaning in this scope. In C++ it names the type by itself, and hides what is declared outside under the same name
+    /// (C++17 6.3.10p2).
+    fn name_tag(&mut self, name: Arc<str>, tag: Tag) {
+        if self.env.is_cpp() && !self.file_scope() && !self.scope().names.contains_key(&name) {
+            let ty = match tag {
+                Tag::Record(id) => self.b.types.plain(TypeKind::Record(id)),
+                Tag::Enum(ty) => ty,
+            };
+            self.scope().names.insert(name.clone(), Entity::Typedef(ty, Asked::Nothing));
+        }
+        self.scope().tags.insert(name, tag);
+    }
+
     pub(super) fn enumeration(&mut self, node: Node<'_>) -> TypeId {
         let name: Option<Arc<str>> = part_of(node, "name").map(|n| self.text(n).into());
         let Some(body) = part_of(node, "body") else {
@@ -232,7 +245,7 @@ impl Lower<'_> {
                     (least, most) = (least.min(v), most.max(v));
                     // Until the closing brace a large one has the type of its own expression.
                     let kind = if fits(v) { IntKind::Int } else { kind };
-                    if !fits(v) {
+                    if !fits(v) || self.env.is_cpp() {
                         wide.push((enumerator.clone(), v));
                     }
                     let ty = self.b.types.int(kind);
@@ -262,7 +275,7 @@ impl Lower<'_> {
             let text: Arc<str> = format!("enum {}", name.as_deref().unwrap_or("")).into();
             return self.odd_enum(name, wide, text);
         };
-        // Those that no `int` holds have the enumeration's own type.
+        // Those that no `int` holds have the enumeration's own type; in C++ all of them.
         for (enumerator, v) in wide {
             let ty = self.b.types.int(kind);
             if self.file_scope() {
@@ -275,7 +288,7 @@ impl Lower<'_> {
             if self.file_scope() {
                 self.exports.push(Export { name: n.clone(), what: Exported::Tag(ExportedTag::Enum(kind)) });
             }
-            self.scope().tags.insert(n, Tag::Enum(ty));
+            self.name_tag(n, Tag::Enum(ty));
         }
         ty
     }
@@ -293,7 +306,7 @@ impl Lower<'_> {
         }
         let ty = self.b.types.plain(TypeKind::Opaque(text));
         if let Some(n) = name {
-            self.scope().tags.insert(n, Tag::Enum(ty));
+            self.name_tag(n, Tag::Enum(ty));
         }
         ty
     }

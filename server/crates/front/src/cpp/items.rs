@@ -85,6 +85,10 @@ impl Walk<'_, '_> {
         let header = self.header_end(k, end);
         if let Some(word) = (k..header).find(|&j| self.token(j) == "operator") {
             f.poisons.extend(self.operated(word, header));
+            // what `new` gives is the file's own then (C++17 21.6.2), as if `malloc` were
+            if self.token(word + 1) == "new" {
+                f.poisons.push("malloc".into());
+            }
         }
         // a class is a type, whatever its functions are
         let function =

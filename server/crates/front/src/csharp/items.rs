@@ -10,7 +10,7 @@ use tree_sitter::Node;
 
 use super::member::{self, Member};
 use super::nested::{self, Which};
-use super::outline::{self, type_around, Outline};
+use super::outline::{self, type_around, Outline, Place};
 use super::read::{child, children, is_aside, is_loop, walk, Read};
 use super::COMMENTS;
 use crate::marks::{self, Mark};
@@ -39,19 +39,26 @@ pub(super) fn lower(
     let directives = directives(root, text);
     let marks = marks::by_place(&directives);
     let outline = outline::outline(root, text);
-    let around = outline.signature();
+    let mut views: FxHashMap<Place, (Outline, u64)> = FxHashMap::default();
     let mut items = Vec::new();
     let mut kept = FxHashMap::default();
     for member in members(root, text, &outline) {
         if cancel.is_cancelled() {
             return;
         }
-        let key = key(&member, text, around);
+        let place = member.node.or(member.owner).or(member.bodies.first().copied());
+        let place = place.map_or_else(Place::default, |n| Place::of(n, text));
+        let (outline, around) = views.entry(place).or_insert_with_key(|place| {
+            let seen = outline.seen_from(place);
+            let signature = seen.signature();
+            (seen, signature)
+        });
+        let key = key(&member, text, *around);
         let found = match memo.items.get(&key) {
             Some(known) => known.clone(),
             None => {
                 let mut found = Vec::new();
-                lowered(&member, text, &outline, &marks, &mut found);
+                lowered(&member, text, outline, &marks, &mut found);
                 let from = member.span.start;
                 found
                     .iter_mut()

@@ -142,6 +142,15 @@ impl<'a> Lower<'a> {
         let cell = self.repr(&element);
         let cell = self.term(Op::Index, [base, index], cell, over);
         let value = Value { t: cell, ty: element, lengths: Vec::new() };
+        // the conversion to the variable's type is one that is written (C# 13.9.5), and `checked` around it means it
+        let value = match self.checked && value.ty != ty && ty.as_int().is_some() {
+            true => {
+                let (to, span) = (self.repr(&ty), self.span(over));
+                let t = self.b.term(Op::Cast, [value.t], to, span);
+                self.said(Value { t, ty: ty.clone(), lengths: Vec::new() })
+            }
+            false => value,
+        };
         let mut items = Vec::new();
         self.each.insert(var.symbol);
         self.declare_variable(&var, value, name, &mut items);

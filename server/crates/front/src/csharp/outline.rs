@@ -10,9 +10,9 @@ use super::one_expression::{self, Inline, Property};
 use super::read::{child, children, walk};
 
 /// All types of a document, by simple name.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Outline {
-    pub types: FxHashMap<Arc<str>, Type>,
+    pub types: Arc<FxHashMap<Arc<str>, Type>>,
     /// Names that are declared twice, or in parts.
     pub uncertain: Vec<Arc<str>>,
     /// Simple names of types that others in the document derive from.
@@ -27,6 +27,34 @@ impl Outline {
         let mut hasher = rustc_hash::FxHasher::default();
         (types, &self.uncertain, &self.derived_from).hash(&mut hasher);
         hasher.finish()
+    }
+
+    /// The same for what stands in this place. The simple name of a type of another namespace, or of one that is declared in a type that is
+    /// not around, may mean another type there, which another file declares.
+    pub(crate) fn seen_from(&self, place: &Place) -> Outline {
+        let is_hidden = |ty: &Type| ty.place.space != place.space || !place.types.ends_with(&ty.place.types);
+        let hidden = self.types.iter().filter(|(_, ty)| is_hidden(ty)).map(|(name, _)| name.clone());
+        let mut uncertain: Vec<Arc<str>> = self.uncertain.iter().cloned().chain(hidden).collect();
+        uncertain.sort();
+        Outline { types: self.types.clone(), uncertain, derived_from: self.derived_from.clone() }
+    }
+}
+
+/// What stands around a declaration, innermost first.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Place {
+    space: Vec<Arc<str>>,
+    types: Vec<Arc<str>>,
+}
+
+impl Place {
+    pub(crate) fn of(node: Node<'_>, text: &str) -> Place {
+        let around = || std::iter::successors(node.parent(), |n| n.parent());
+        let name = |n: Node<'_>| word(n.child_by_field_name("name"), text);
+        Place {
+            space: around().filter(|n| n.kind() == "namespace_declaration").map(name).collect(),
+            types: around().filter(|n| TYPES.contains(&n.kind())).map(name).collect(),
+        }
     }
 }
 
@@ -43,8 +71,9 @@ pub(crate) struct Type {
     pub is_laid_out: bool,
     /// Whether `==` may be code.
     pub has_equality: bool,
-    /// Around it, innermost last.
+    /// Around it.
     pub outer: Option<Arc<str>>,
+    pub place: Place,
     pub fields: Vec<Field>,
     pub methods: Vec<Method>,
     /// Properties with code, and indexers.
@@ -156,18 +185,24 @@ pub(crate) fn type_around(mut node: Node<'_>, text: &str) -> Option<Arc<str>> {
 
 pub(crate) fn outline(root: Node<'_>, text: &str) -> Outline {
     let mut out = Outline::default();
-    let mut declared = Vec::new();
+    let (mut declared, mut types) = (Vec::new(), FxHashMap::default());
     walk(root, |node| {
         if TYPES.contains(&node.kind()) {
             declared.push(node);
         }
+        // `using Name = …;` hides what else has the name, the library's types too
+        if let ("using_directive", Some(name)) = (node.kind(), node.child_by_field_name("name")) {
+            let name = word(Some(name), text);
+            out.uncertain.push(name.clone());
+            types.insert(name, Type::default());
+        }
         !is_body(node.kind())
     });
-    let mut spaces: Vec<Vec<&str>> = declared.iter().map(|n| namespace(*n, text)).collect();
+    let mut places: Vec<Place> = declared.iter().map(|n| Place::of(*n, text)).collect();
     if child(root, "global_statement").is_some() {
-        spaces.push(Vec::new());
+        places.push(Place::default());
     }
-    let one_space = spaces.windows(2).all(|w| w[0] == w[1]);
+    let one_space = places.windows(2).all(|w| w[0].space == w[1].space);
     for node in declared {
         let name = word(node.child_by_field_name("name"), text);
         let ty = read_type(node, text);
@@ -186,29 +221,18 @@ pub(crate) fn outline(root: Node<'_>, text: &str) -> Outline {
             || ty.is_partial
             || ty.kind.is_empty()
             || two_meanings
-            || out.types.contains_key(&name)
+            || types.contains_key(&name)
         {
             out.uncertain.push(name.clone());
         }
-        out.types.insert(name, ty);
+        types.insert(name, ty);
     }
+    out.types = Arc::new(types);
     out
 }
 
 fn node_text<'t>(node: Node<'_>, text: &'t str) -> &'t str {
     text.get(node.byte_range()).unwrap_or("")
-}
-
-/// The namespaces around a node, innermost first.
-fn namespace<'t>(mut node: Node<'_>, text: &'t str) -> Vec<&'t str> {
-    let mut out = Vec::new();
-    while let Some(parent) = node.parent() {
-        if parent.kind() == "namespace_declaration" {
-            out.extend(parent.child_by_field_name("name").and_then(|n| text.get(n.byte_range())));
-        }
-        node = parent;
-    }
-    out
 }
 
 /// Whether no declaration stands in it that others see.
@@ -229,6 +253,7 @@ fn read_type(node: Node<'_>, text: &str) -> Type {
         has_bases: child(node, "base_list").is_some(),
         has_attributes: child(node, "attribute_list").is_some(),
         outer: type_around(node, text),
+        place: Place::of(node, text),
         ..Type::default()
     };
     if let Some(list) = child(node, "type_parameter_list") {

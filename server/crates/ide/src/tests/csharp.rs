@@ -279,3 +279,44 @@ fn unchecked_says_nothing_new() {
     let text = "class P { static void Mix(int[] a) { for (int i = 0; i < a.Length; i++) a[i] = unchecked(a[i] * 31); } }";
     assert_eq!(offered(text).0.len(), 1, "{:?}", offered(text));
 }
+
+/// A simple name means the type that is nearest where it stands: an alias, or one of the same namespace that another file declares.
+#[test]
+fn a_simple_name_is_only_believed_where_nothing_nearer_may_have_it() {
+    let verdicts = |code: &str| {
+        let doc = open_csharp(code);
+        full(&doc).loops.iter().map(|l| l.report().verdict).collect::<Vec<_>>().join(" ")
+    };
+    let q = "class Q { public static int n = 3; public static int S(int x) => x; }";
+    let u = "static class U { public static void B(int[] a) { for (int i = 0; i < a.Length; i++) a[i] = Q.S(a[i]); } }";
+    assert_eq!(verdicts(&format!("namespace N {{ {q} }} namespace M {{ {u} }}")), "unknown");
+    assert_eq!(verdicts(&format!("namespace N {{ {q} {u} }}")), "independent");
+    assert_eq!(verdicts(&format!("class Holder {{ public {q} }} {u}")), "unknown");
+    assert_eq!(verdicts(&format!("class Holder {{ public {q} public {u} }}")), "independent");
+    assert_eq!(verdicts(&format!("using Q = M.R; {q} {u}")), "unknown");
+    let max = "static class F { static void A(int[] a) { for (int i = 0; i < a.Length; i++) a[i] = Math.Max(a[i], 3); } }";
+    assert_eq!(verdicts(&format!("using System; {max}")), "independent");
+    assert_eq!(verdicts(&format!("using System; using Math = Evil; {max}")), "unknown");
+    let long = "static class F { static void B(Int32[] a, int k) { for (int i = 0; i < a.Length; i++) a[i] = a[i] * k; } }";
+    assert_eq!(verdicts(&format!("using System; {long}")), "independent");
+    assert_ne!(verdicts(&format!("using Int32 = System.Int64; {long}")), "independent");
+}
+
+/// What is computed as `int` and put back into less throws under `checked`, and so does what `foreach` converts.
+#[test]
+fn what_is_put_back_into_less_may_throw() {
+    let conditions = |code: &str| {
+        let doc = open_csharp(code);
+        let findings = full(&doc);
+        let l = findings.loops.last().expect("a loop").report();
+        (l.verdict.to_owned(), l.conditions.iter().any(|c| c.kind == "no-overflow"))
+    };
+    let method = |body: &str| {
+        format!("static class F {{ static void M(byte[] a, int[] w, byte[] o, int n) {{ checked {{ {body} }} }} }}")
+    };
+    let over = |body: &str| conditions(&method(&format!("for (int i = 0; i < a.Length; i++) {{ {body} }}")));
+    assert_eq!(over("a[i] <<= n;"), ("independent".to_owned(), true));
+    assert_eq!(over("a[i] >>= n;"), ("independent".to_owned(), false));
+    assert!(conditions(&method("foreach (byte x in w) n ^= x;")).1);
+    assert!(!conditions(&method("foreach (int x in w) n ^= x;")).1);
+}

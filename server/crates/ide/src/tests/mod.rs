@@ -6,6 +6,7 @@ mod asks;
 mod causes;
 mod costs;
 mod cpp;
+mod cpp_types;
 mod csharp;
 mod decided;
 mod freedom;

@@ -48,6 +48,7 @@ pub(crate) fn obstacle_label(view: &FunctionView, o: &Obstacle) -> String {
         }
         ObstacleKind::PointerElements(s) => format!("pointers in {}", view.symbol(*s)),
         ObstacleKind::CarriedScalar(s)
+        | ObstacleKind::HandedOn(s)
         | ObstacleKind::LiveOut(s)
         | ObstacleKind::CopiedBothWays(s)
         | ObstacleKind::Unset(s) => view.symbol(*s).to_owned(),
@@ -290,6 +291,14 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
                 "",
             )
         }
+        ObstacleKind::HandedOn(symbol) => {
+            let name = view.symbol(*symbol);
+            words(
+                "carried-scalar",
+                format!("each iteration uses what the one before it left in `{name}` (line {line}); only whether the loop ever goes round twice was not found out"),
+                "",
+            )
+        }
         ObstacleKind::CarriedScalar(symbol) => {
             let name = view.symbol(*symbol);
             words(
@@ -451,7 +460,7 @@ fn watched(what: Watched, text: &str, line: u32) -> ObstacleWords {
     let (kind, reason, remedy) = match what {
         Watched::Errno => (
             "errno-read",
-            format!("`{text}` on line {line} may set `errno`, and the program reads `errno` after the loop"),
+            format!("`{text}` on line {line} may set `errno`, which the program may read after the loop"),
             "Check the arguments instead of `errno`, or set `errno` to 0 behind the loop before it is used again.",
         ),
         Watched::Exceptions => (

@@ -339,7 +339,7 @@ fn close(b: &mut BodyBuilder, way: WayOut) -> TermId {
 }
 
 /// Variables that statements write, declare, or take the address of.
-fn written_in(body: &Body, root: TermId) -> FxHashSet<SymbolId> {
+pub(crate) fn written_in(body: &Body, root: TermId) -> FxHashSet<SymbolId> {
     let place = |t: TermId| match (body.op(t), body.args(t)) {
         (Op::Declare(s), _) => Some(*s),
         (Op::AddrOf, &[place]) => base_symbol(body, place),

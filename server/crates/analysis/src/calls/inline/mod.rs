@@ -31,7 +31,7 @@ use crate::limits::calls_inline::{MAX_ADDED, MAX_ADDED_LARGE, MAX_DEPTH, MAX_GRA
 use crate::{Param, Program};
 
 pub(crate) use apart::with_statements_apart;
-pub(crate) use granted::granted;
+pub(crate) use granted::{granted, written_in};
 
 /// A body with calls replaced. Its first terms and symbols are those of the body it was made of, under the same ids.
 pub(crate) struct Expanded {

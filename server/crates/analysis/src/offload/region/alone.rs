@@ -11,9 +11,9 @@ use term::{
 };
 
 use super::written::Written;
-use crate::flow::counted_loop::{constant, has_jump};
+use crate::flow::counted_loop::has_jump;
 use crate::limits::offload_region::{MAX_BEGUN, MAX_LISTED};
-use crate::{Cells, Facts, LoopId, ReductionOp, Step};
+use crate::{Facts, LoopId};
 
 /// The function with what uses memory and stands in none of `nests` as kernels of its own; `None`: nothing does. `nests`: the
 /// outermost parallel loops in the statements, of which kernels may be made.
@@ -64,7 +64,7 @@ pub(super) struct Begin {
 }
 
 pub(super) struct Lone<'a> {
-    b: BodyBuilder,
+    pub b: BodyBuilder,
     pub body: &'a Body,
     pub facts: &'a Facts,
     /// The outermost parallel loops, and their terms.
@@ -87,7 +87,7 @@ impl Lone<'_> {
         self.term(op, args, ty, like)
     }
 
-    fn copy(&mut self, t: TermId) -> TermId {
+    pub(super) fn copy(&mut self, t: TermId) -> TermId {
         let term = self.b.get(t).clone();
         let args = term.args.iter().map(|&a| self.copy(a)).collect();
         self.term(term.op, args, term.ty, t)
@@ -111,7 +111,7 @@ impl Lone<'_> {
     }
 
     /// Makes a term another, in its place.
-    fn become_term(&mut self, t: TermId, new: TermId) {
+    pub(super) fn become_term(&mut self, t: TermId, new: TermId) {
         let term = self.b.get(new).clone();
         let empty = Term { op: Op::Empty, args: Box::default(), ty: self.b.types.void() };
         self.b.set(new, empty);
@@ -256,84 +256,6 @@ impl Lone<'_> {
             loops.push(self.counted(index, items.len() as i128, i128::from(len), vec![set], like));
         }
         Some((single, loops))
-    }
-
-    /// Cells of memory that a loop accumulates in: meanwhile each is an array of one element. What begins them goes into the
-    /// group before the loop; the answer is what puts them back.
-    fn accumulated(
-        &mut self,
-        t: TermId,
-        around: [Option<TermId>; 2],
-        group: &mut Vec<TermId>,
-        out: &mut Vec<TermId>,
-    ) -> Vec<TermId> {
-        let (body, facts) = (self.body, self.facts);
-        let Some(l) = self.nests.iter().map(|&id| &facts.loops[id]).find(|l| l.term == t) else {
-            return Vec::new();
-        };
-        let mut behind = Vec::new();
-        let of_memory = |r: &&crate::Reduction| {
-            let plain =
-                !matches!(r.op, ReductionOp::ArgMin { .. } | ReductionOp::ArgMax { .. } | ReductionOp::Last);
-            r.cells == Cells::One && plain && r.key.is_none() && body.types.is_arithmetic(r.ty)
-        };
-        for r in l.reductions.iter().filter(of_memory) {
-            if !matches!(body.op(r.place), Op::Index | Op::Deref | Op::Member { .. }) {
-                continue;
-            }
-            let is_place = |x: TermId| body.same(x, r.place);
-            let surely =
-                |t: TermId| *body.op(t) != Op::If && !body.op(t).is_loop() && body.walk(t).any(is_place);
-            let Some(runs) = self.runs(l, around.into_iter().flatten().any(surely)) else { continue };
-            let cell = self.cell(&format!("sum_of_{}", body.symbols[r.object.symbol].name), r.ty);
-            out.push(self.void(Op::Declare(cell), Vec::new(), t));
-            let places: Vec<TermId> = body.walk(t).filter(|&x| is_place(x)).collect();
-            let (before, after) = (self.copy(r.place), self.copy(r.place));
-            for x in places {
-                let at = self.at_cell(cell, x);
-                self.become_term(x, at);
-            }
-            let set = |lone: &mut Self, place: TermId, value: TermId| {
-                let set = lone.term(Op::Assign, vec![place, value], r.ty, t);
-                match runs {
-                    Some(runs) => {
-                        let runs = lone.copy(runs);
-                        let block = lone.void(Op::List, vec![set], t);
-                        lone.void(Op::If, vec![runs, block], t)
-                    }
-                    None => set,
-                }
-            };
-            let at = self.at_cell(cell, t);
-            let begin = set(self, at, before);
-            group.push(begin);
-            let at = self.at_cell(cell, t);
-            behind.push(set(self, after, at));
-            self.any = true;
-        }
-        behind
-    }
-
-    /// What says that a counted loop runs; nothing, where something beside it uses the same cell. `None`: not known.
-    fn runs(&mut self, l: &crate::LoopFacts, surely: bool) -> Option<Option<TermId>> {
-        let control = l.control.as_ref().ok()?;
-        if control.pointer || !matches!(control.step, Step::Const(_)) {
-            return None;
-        }
-        let numbers =
-            control.bound.map_or(Some(0), |b| constant(self.body, b)).zip(constant(self.body, control.lower));
-        let always = numbers.is_some_and(|(bound, lower)| match control.relation {
-            BinOp::Lt => lower + control.offset < bound,
-            BinOp::Le => lower + control.offset <= bound,
-            _ => false,
-        });
-        if surely || always {
-            return Some(None);
-        }
-        let bound = control.bound.filter(|_| control.offset == 0)?;
-        let int = self.b.types.int(IntKind::Int);
-        let (lower, bound) = (self.copy(control.lower), self.copy(bound));
-        Some(Some(self.term(Op::Binary(control.relation), vec![lower, bound], int, l.term)))
     }
 
     fn end(&mut self, group: &mut Vec<TermId>, out: &mut Vec<TermId>) {

@@ -89,6 +89,11 @@ impl Walk<'_> {
                     TypeKind::Int(_) | TypeKind::Float(_),
                     Storage::Param(_) | Storage::Local | Storage::Global { .. },
                 ) if !is_watched(body, *s) => Ok(()),
+                (TypeKind::Int(_) | TypeKind::Float(_), Storage::StaticLocal { .. })
+                    if !is_watched(body, *s) && !self.written.contains(s) =>
+                {
+                    Ok(())
+                }
                 (TypeKind::Int(_) | TypeKind::Float(_), _) => trouble(RegionTroubleKind::Reachable(*s), t),
                 _ => trouble(RegionTroubleKind::HostReads(Some(*s)), t),
             },

@@ -5,6 +5,7 @@
 //! data, because that is copied: of a counted loop what all its iterations touch together, else what the nests of its first
 //! iteration touch, on the condition that there is one.
 
+mod accumulated;
 pub(crate) mod alone;
 mod cells;
 pub(crate) mod found;
