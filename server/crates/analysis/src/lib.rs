@@ -35,6 +35,7 @@ pub use calls::program::Program;
 pub use facts::entries::{Entry, EntryOwner, EntryValue};
 pub use facts::memo::LazyFacts;
 pub use facts::*;
+pub use flow::liveness::leaves_early;
 pub use flow::parts::base_symbol;
 pub use graph::{Edge, Graph, Order};
 pub use host::launch_extents::{launch_extent_terms, launch_extents, launch_only_value, launch_value};

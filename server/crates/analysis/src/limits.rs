@@ -312,7 +312,8 @@ pub(crate) mod loops {
 pub(crate) mod nest_builder {
     /// Deepest nesting of statements and expressions: the builder recurses.
     pub(crate) const MAX_DEPTH: u32 = 300;
-    pub(crate) const MAX_VALUE_PIECES: usize = 4;
+    /// A sum of two of three pieces each has nine: to which side a lattice's neighbour leaves, along each axis.
+    pub(crate) const MAX_VALUE_PIECES: usize = 9;
     pub(crate) const MAX_ACCESSES: usize = 2000;
 }
 

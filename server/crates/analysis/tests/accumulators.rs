@@ -132,6 +132,78 @@ fn extremes_with_their_place() {
     check("for (int i = 0; i < n; i++) { if (b[i] > b[k]) k = i; b[i] = 0; } return k;", "unknown");
 }
 
+/// The same, kept in memory: where nothing else of the loop touches the cells, or may touch them.
+#[test]
+fn extremes_kept_in_memory() {
+    let pair = "reduction ArgMin { last: false }(b[.]) ArgMin { last: false }(h[.])";
+    check("for (int i = 0; i < n; i++) if (a[i] < *b) { *b = a[i]; *h = i; } return 0;", pair);
+    check("for (int i = 0; i < n; i++) if (a[i] < *b) { *h = i; *b = a[i]; } return 0;", pair);
+    check("for (int i = 0; i < n; i++) if (b[m] > a[i]) { h[3] = i; b[m] = a[i]; } return 0;", pair);
+    check("for (int i = 0; i < n; i++) if (g[i] && a[i] < *b) { *b = a[i]; *h = i; } return 0;", pair);
+    check(
+        "for (int i = 0; i < n; i++) if (a[i] >= s) { s = a[i]; *h = i; } return s;",
+        "reduction ArgMax { last: true }(s) ArgMax { last: true }(h[.])",
+    );
+    check(
+        "for (int i = 0; i < n; i++) if (a[i] >= h[0]) { h[0] = a[i]; k = i; } return k;",
+        "reduction ArgMax { last: true }(h[.]) ArgMax { last: true }(k)",
+    );
+    check(
+        "for (int i = 0; i < n; i++) if (a[i] > a[*h]) *h = i; return 0;",
+        "reduction ArgMax { last: false }(h[.])",
+    );
+    // in each row its own
+    check(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) if (d[i][j] < b[i]) b[i] = d[i][j]; return 0;",
+        "independent",
+    );
+}
+
+/// And beside it what must not be.
+#[test]
+fn no_extremes_kept_in_memory() {
+    for body in [
+        // the cell is what is searched, or one of it
+        "if (b[i] < *b) { *b = b[i]; *h = i; }",
+        "if (b[i] < b[m]) { b[m] = b[i]; *h = i; }",
+        "if (a[i] < *b) { *b = a[i]; b[i] = i; }",
+        // another use of a cell
+        "if (a[i] < *b) { *b = a[i]; *h = i; } k += *h;",
+        "if (a[i] < *b) { *b = a[i]; *h = i; } *h = 0;",
+        "k += b[0]; if (a[i] < *b) { *b = a[i]; *h = i; }",
+        "if (a[i] < *b) { *b = a[i]; *h = i; } if (g[i] < *b) *b = g[i];",
+        "if (a[i] < *b) { *b = a[i]; *h = i; } else *b += 1;",
+        // what is kept is another value, or depends on what was kept
+        "if (a[i] < *b) { *b = g[i]; *h = i; }",
+        "if (a[i] < *b) { *b = a[i]; *h += i; }",
+        "if (a[i] < *b) { *b = a[i]; *h = *b + i; }",
+        "if (a[i] < *b + i) { *b = a[i]; *h = i; }",
+        // the cells move, or are one
+        "if (a[i] < b[i & 1]) { b[i & 1] = a[i]; *h = i; }",
+        "if (a[i] < *b) { *b = a[i]; h[i & 1] = i; }",
+        "if (a[i] < *b) { *b = a[i]; *b = i; }",
+        "if (a[i] < *b) { *b = a[i]; *h = i; b = h; }",
+        "if (a[i] < a[*h]) { *h = i; h++; }",
+        // least and greatest share the place
+        "if (a[i] < *b) { *b = a[i]; *h = i; } if (a[i] > b[1]) { b[1] = a[i]; *h = i; }",
+        // what is searched is written
+        "if (b[i] > b[*h]) *h = i; b[i] = 0;",
+        "if (h[i] > h[h[0]]) h[0] = i;",
+        // in another type it is ordered otherwise
+        "if (x[i] < w[0]) { w[0] = x[i]; *h = i; }",
+        "if (a[i] < ((unsigned *)b)[0]) { ((unsigned *)b)[0] = a[i]; *h = i; }",
+        "if (((volatile int *)b)[0] > a[i]) { ((volatile int *)b)[0] = a[i]; *h = i; }",
+    ] {
+        let text = format!(
+            "int h[64]; double w[64];\n\
+             int f(int n, int m, const int *restrict a, const int *restrict g, int *restrict b,\n\
+                   const float *restrict x) {{ int k = 0; for (int i = 0; i < n; i++) {{ {body} }} return k; }}"
+        );
+        let found = said(&text);
+        assert!(["sequential", "unknown"].iter().any(|v| found.starts_with(v)), "{body}: {found}");
+    }
+}
+
 #[test]
 fn last_values() {
     check("for (int i = 0; i < n; i++) { t = a[i]; b[i] = t * t; } return t;", "reduction Last(t)");

@@ -79,3 +79,58 @@ fn what_is_not_told_apart_is_not_said_to_be() {
         assert_eq!(parallel.count(), 0, "{text} {:?}", all[0].conditions);
     }
 }
+
+const FLAT: &str =
+    "static const int ex[9] = {0, 1, 0, -1, 0, 1, -1, -1, 1}, ey[9] = {0, 0, 1, 0, -1, 1, 1, -1, -1}; \
+                    void f(int nx, int ny, const double *restrict a, double *restrict g) { ";
+
+/// All directions of a cell in one array, over sizes that are parameters.
+#[test]
+fn flat_lattices() {
+    for text in [
+        "for (int y = 1; y < ny - 1; y++) for (int x = 1; x < nx - 1; x++) for (int q = 0; q < 9; q++) g[((y + ey[q]) * nx + x + ex[q]) * 9 + q] = a[(y * nx + x) * 9 + q];",
+        "for (int y = 0; y < ny; y++) for (int x = 0; x < nx; x++) for (int q = 0; q < 9; q++) { int to_x = (x + ex[q] + nx) % nx, to_y = (y + ey[q] + ny) % ny; g[(to_y * nx + to_x) * 9 + q] = a[(y * nx + x) * 9 + q]; }",
+        "for (int q = 0; q < 9; q++) for (int y = 0; y < ny; y++) for (int x = 0; x < nx; x++) { int to_x = (x + ex[q] + nx) % nx, to_y = (y + ey[q] + ny) % ny; g[(q * ny + to_y) * nx + to_x] = a[(q * ny + y) * nx + x]; }",
+        "for (int y = 0; y < 64; y++) for (int x = 0; x < 128; x++) for (int q = 0; q < 9; q++) { int to_x = (x + ex[q] + 128) % 128, to_y = (y + ey[q] + 64) % 64; g[(to_y * 128 + to_x) * 9 + q] = a[(y * 128 + x) * 9 + q]; }",
+    ] {
+        for l in loops_of_f(&format!("{FLAT}{text} }}")) {
+            let asked: Vec<_> = l.conditions.iter().filter(|c| c.met_by != MetBy::Proof).collect();
+            assert_eq!((l.verdict, asked.len()), (Verdict::Independent, 0), "{text} {:?} {asked:?}", l.obstacles);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_flat_lattice() {
+    let push = |x: &str, y: &str, at: &str| {
+        format!("for (int y = 0; y < ny; y++) for (int x = 0; x < nx; x++) for (int q = 0; q < 9; q++) {{ int u = {x}, v = {y}; g[{at}] = a[(y * nx + x) * 9 + q]; }}")
+    };
+    let (x, y, at) = ("(x + ex[q] + nx) % nx", "(y + ey[q] + ny) % ny", "(v * nx + u) * 9 + q");
+    // the depth of the loop whose iterations meet
+    for (depth, text) in [
+        // nothing tells the direction, or it does not fit
+        (1, push(x, y, "v * nx + u")),
+        (1, push(x, y, "(v * nx + u) * 8 + q")),
+        (1, push(x, y, "(v * nx + u) * 9 + q / 2")),
+        (1, push(x, y, "(v * nx + u) * 9 + (q + x) % 9")),
+        // the shift is the cell's
+        (1, push("(x + ex[x % 9] + nx) % nx", "y", at)),
+        (1, push("(x + ex[q] * x + nx) % nx", y, at)),
+        // not all cells are apart: around another edge, or half of them
+        (1, push("(x + ex[q] + nx) % (nx - 1)", y, at)),
+        (1, push("(x + ex[q] + ny) % ny", y, at)),
+        (1, push("(x + ex[q] + nx) % nx / 2", y, at)),
+        (1, push("(x + ex[q] + nx) / nx", y, at)),
+        // one more round than there are cells
+        (1, push(x, y, at).replace("x < nx", "x <= nx")),
+        (0, push(x, y, at).replace("y < ny", "y <= ny")),
+        // from what was pushed
+        (0, push(x, y, at).replace("= a[", "= g[")),
+        (1, push(x, y, at).replace("= a[", "= g[")),
+    ] {
+        let all = loops_of_f(&format!("{FLAT}{text} }}"));
+        let l = all.iter().find(|l| l.depth == depth).expect("the loop");
+        let proved = l.conditions.iter().all(|c| c.met_by == MetBy::Proof);
+        assert!(l.verdict != Verdict::Independent || !proved, "{text} {:?}", l.conditions);
+    }
+}

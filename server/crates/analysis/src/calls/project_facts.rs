@@ -117,7 +117,7 @@ fn one(e: &Expanded, l: &mut LoopFacts) {
         r.term = e.home(r.term);
     }
     for r in &mut l.reductions {
-        r.key = r.key.filter(|&k| e.is_own_symbol(k));
+        r.key = r.key.map(|k| e.home(k));
         object(e, &mut r.object, r.place);
         r.place = e.home(r.place);
         for u in &mut r.updates {

@@ -1,13 +1,13 @@
-//! Extremes with what belongs to them: `if (x < m) { m = x; k = i; }`, and `if (a[i] < a[k]) k = i;`.
+//! Extremes with what belongs to them: `if (x < m) { m = x; k = i; }`, and `if (a[i] < a[k]) k = i;`, where the extreme and its
+//! companions are variables, or cells of memory: `*m`, `best->at`.
 //!
 //! Only iterations in which the comparison holds count, so a NaN never does; among the others the extreme decides, and
 //! among equal values the first iteration (`<`, `>`) or the last (`<=`, `>=`). That is what the loop computes in its
 //! own order, to the bit: of values that compare equal it keeps the one of that iteration.
 
-use rustc_hash::FxHashSet;
-use term::{BinOp, Op, SymbolId, TermId};
+use term::{BinOp, Op, TermId};
 
-use crate::classify::reductions::{is_quiet, reads, same_value, Looked};
+use crate::classify::reductions::{is_place, is_quiet, mentions, reads, same_value, Looked};
 use crate::flow::terms::statements;
 use crate::ReductionOp;
 
@@ -15,15 +15,32 @@ use crate::ReductionOp;
 #[derive(Clone, Debug)]
 pub(crate) struct Extreme {
     pub op: ReductionOp,
-    /// The variable that holds the extreme; `None` where the companion names the cell that does.
-    pub key: Option<SymbolId>,
-    /// Variables set along with it, sorted.
-    pub companions: Vec<SymbolId>,
-    /// Every occurrence of these variables in the statement.
-    pub occurrences: Vec<TermId>,
-    /// Without a key: the cell compared, which but for the companion must be the same in all iterations.
-    pub cell: Option<TermId>,
+    /// What the statement sets: the extreme first, unless the one companion names the cell that holds it.
+    pub kept: Vec<Kept>,
+    pub has_key: bool,
+    /// Without a key: the cell compared, which but for the companion must be the same in all iterations, and what it is compared
+    /// with, which has the iteration's number in the companion's place.
+    pub cell: Option<(TermId, TermId)>,
     pub statement: TermId,
+}
+
+/// A variable or a cell that such a statement sets.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    /// Where it is set.
+    pub place: TermId,
+    /// Every occurrence in the statement, `place` first.
+    pub occurrences: Vec<TermId>,
+}
+
+impl Extreme {
+    /// Whether two statements keep the same extreme in the same places.
+    pub(crate) fn is_like(&self, body: &Looked<'_>, other: &Extreme) -> bool {
+        self.op == other.op
+            && self.has_key == other.has_key
+            && self.kept.len() == other.kept.len()
+            && self.kept.iter().zip(&other.kept).all(|(a, b)| body.same(a.place, b.place))
+    }
 }
 
 /// All such statements under a term.
@@ -34,10 +51,10 @@ pub(crate) fn extremes(body: &Looked<'_>, root: TermId) -> Vec<Extreme> {
         .collect()
 }
 
-/// The variable, where it is written, and the value.
-type Assigned = (SymbolId, TermId, TermId);
+/// Where something is written, and the value.
+type Assigned = (TermId, TermId);
 
-/// The condition of an `if` without `else` that does nothing but assign to variables, and these assignments.
+/// The condition of an `if` without `else` that does nothing but assign to places, and these assignments.
 fn assignments(body: &Looked<'_>, t: TermId) -> Option<(TermId, Vec<Assigned>)> {
     let (Op::If, &[condition, then]) = (body.op(t), body.args(t)) else { return None };
     let statements = match body.op(then) {
@@ -48,12 +65,13 @@ fn assignments(body: &Looked<'_>, t: TermId) -> Option<(TermId, Vec<Assigned>)> 
     for s in statements {
         match (body.op(s), body.args(s)) {
             (Op::Empty, _) => {}
-            (Op::Assign, &[place, value]) => out.push((body.as_symbol(place)?, place, value)),
+            (Op::Assign, &[place, value]) if is_place(body, place) => out.push((place, value)),
             _ => return None,
         }
     }
-    let mut seen = FxHashSet::default();
-    out.iter().all(|a| seen.insert(a.0)).then_some((condition, out))
+    // no place twice, and none that another of them moves
+    let apart = |k: usize| out.iter().enumerate().all(|(o, a)| o == k || !mentions(body, out[k].0, a.0));
+    (0..out.len()).all(apart).then_some((condition, out))
 }
 
 /// The comparison with `s` that decides, among further conditions that do not look at any of the variables.
@@ -102,8 +120,8 @@ fn with_key(body: &Looked<'_>, t: TermId) -> Option<Extreme> {
     if assigned.len() < 2 {
         return None;
     }
-    for (key, place, value) in &assigned {
-        let is_key = |x: TermId| body.as_symbol(x) == Some(*key);
+    for &(key, value) in &assigned {
+        let is_key = |x: TermId| body.same(x, key);
         let Some((rel, l, r)) = comparison(body, condition, &is_key) else { continue };
         let (rel, own, other) = if is_key(r) {
             (rel, r, l)
@@ -113,30 +131,23 @@ fn with_key(body: &Looked<'_>, t: TermId) -> Option<Extreme> {
             continue;
         };
         // The value compared is the value kept, in one type: a conversion between them would order otherwise.
-        let kinds = [other, *value].map(|x| body.types.kind(body.ty(x)));
-        let one_type = kinds.iter().all(|k| *k == body.types.kind(body.ty(*place)));
-        if !same_value(body, other, *value) || !one_type {
+        let kinds = [other, value].map(|x| body.types.kind(body.ty(x)));
+        let one_type = kinds.iter().all(|k| *k == body.types.kind(body.ty(key)));
+        if !same_value(body, other, value) || !one_type {
             continue;
         }
-        let symbols: Vec<SymbolId> = assigned.iter().map(|a| a.0).collect();
-        let apart = |x: TermId| !symbols.iter().any(|&s| reads(body, x, s));
+        let apart = |x: TermId| !assigned.iter().any(|a| mentions(body, x, a.0));
         // what is kept beside the extreme only computes
-        let clean = |a: &Assigned| apart(a.2) && (a.0 == *key || is_quiet(body, a.2));
+        let clean = |a: &Assigned| apart(a.1) && (a.0 == key || is_quiet(body, a.1));
         if !assigned.iter().all(clean) || !apart(other) {
             continue;
         }
-        let mut companions: Vec<SymbolId> = symbols.into_iter().filter(|s| s != key).collect();
-        companions.sort_unstable();
-        let mut occurrences: Vec<TermId> = assigned.iter().map(|a| a.1).collect();
-        occurrences.push(own);
-        return Some(Extreme {
-            op: operator(rel),
-            key: Some(*key),
-            companions,
-            occurrences,
-            cell: None,
-            statement: t,
-        });
+        let mut kept = vec![Kept { place: key, occurrences: vec![key, own] }];
+        let companions = assigned.iter().map(|a| a.0).filter(|&p| p != key);
+        kept.extend(companions.map(|place| Kept { place, occurrences: vec![place] }));
+        // variables in the order of their declarations, so that the order of the text does not matter
+        kept[1..].sort_by_key(|k| body.as_symbol(k.place));
+        return Some(Extreme { op: operator(rel), kept, has_key: true, cell: None, statement: t });
     }
     None
 }
@@ -144,13 +155,13 @@ fn with_key(body: &Looked<'_>, t: TermId) -> Option<Extreme> {
 /// `if (a[i] < a[k]) k = i;`: `k` names the cell that holds the extreme.
 fn by_place(body: &Looked<'_>, t: TermId) -> Option<Extreme> {
     let (condition, assigned) = assignments(body, t)?;
-    let [(k, place, value)] = assigned[..] else { return None };
+    let [(place, value)] = assigned[..] else { return None };
     let Op::Sym(i) = *body.op(value) else { return None };
-    let kind = |s: SymbolId| body.types.as_int(body.symbols[s].ty);
-    if i == k || kind(k).is_none() || kind(k) != kind(i) {
+    let kind = |x: TermId| body.types.as_int(body.ty(x));
+    if mentions(body, value, place) || kind(place).is_none() || kind(place) != kind(value) {
         return None;
     }
-    let is_k = |x: TermId| body.as_symbol(x) == Some(k);
+    let is_k = |x: TermId| body.same(x, place);
     let (rel, l, r) = comparison(body, condition, &is_k)?;
     let (rel, own, other) = match (body.walk(l).any(is_k), body.walk(r).any(is_k)) {
         (false, true) => (rel, r, l),
@@ -162,30 +173,26 @@ fn by_place(body: &Looked<'_>, t: TermId) -> Option<Extreme> {
         return None;
     }
     // The two sides differ in nothing but `k` standing where the other has `i`.
-    let (mut a, mut b) = (body.walk(own), body.walk(other));
     let mut occurrences = vec![place];
-    loop {
-        match (a.next(), b.next()) {
-            (None, None) => break,
-            (Some(x), Some(y)) if is_k(x) && body.as_symbol(y) == Some(i) => occurrences.push(x),
-            (Some(x), Some(y))
-                if body.op(x) == body.op(y)
-                    && body.args(x).len() == body.args(y).len()
-                    && body.types.kind(body.ty(x)) == body.types.kind(body.ty(y)) => {}
-            _ => return None,
+    let mut pairs = vec![(own, other)];
+    while let Some((x, y)) = pairs.pop() {
+        if is_k(x) && body.as_symbol(y) == Some(i) {
+            occurrences.push(x);
+            continue;
         }
+        let alike = body.op(x) == body.op(y)
+            && body.args(x).len() == body.args(y).len()
+            && body.types.kind(body.ty(x)) == body.types.kind(body.ty(y));
+        if !alike {
+            return None;
+        }
+        pairs.extend(body.args(x).iter().copied().zip(body.args(y).iter().copied()));
     }
     // What is compared must be the same function of `k` and `i`: `i` itself must not remain. Where it is `k` itself, that is no
     // place, but the extreme.
     if reads(body, own, i) || occurrences.len() < 2 || is_k(own) {
         return None;
     }
-    Some(Extreme {
-        op: operator(rel),
-        key: None,
-        companions: vec![k],
-        occurrences,
-        cell: Some(own),
-        statement: t,
-    })
+    let kept = vec![Kept { place, occurrences }];
+    Some(Extreme { op: operator(rel), kept, has_key: false, cell: Some((own, other)), statement: t })
 }

@@ -249,7 +249,7 @@ fn update(body: &Looked<'_>, t: TermId) -> Option<Update> {
     }
 }
 
-fn is_place(body: &Looked<'_>, place: TermId) -> bool {
+pub(crate) fn is_place(body: &Looked<'_>, place: TermId) -> bool {
     matches!(body.op(place), Op::Sym(_) | Op::Index | Op::Member { .. } | Op::Deref) && is_quiet(body, place)
 }
 
@@ -567,7 +567,7 @@ pub(crate) fn is_quiet(body: &Looked<'_>, t: TermId) -> bool {
 
 /// Whether the term reads the accumulator. Other cells of the same array are the business of the dependence tests:
 /// what they read is not among the accumulator's own occurrences.
-fn mentions(body: &Looked<'_>, t: TermId, place: TermId) -> bool {
+pub(crate) fn mentions(body: &Looked<'_>, t: TermId, place: TermId) -> bool {
     match body.as_symbol(place) {
         Some(s) => reads(body, t, s),
         None => body.walk(t).any(|x| body.same(x, place)),

@@ -1,12 +1,12 @@
 //! Variables that need no cell of their own between iterations: privates, inductions, reductions.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use term::{Body, SymbolId, TermId, TypeKind};
+use term::{Body, Op, SymbolId, TermId, TypeKind};
 
 use crate::classify::extremes::{extremes, Extreme};
 use crate::classify::reductions::{carried_updates, copied_updates, updates, Looked, Update};
 use crate::context::Context;
-use crate::flow::liveness::{exposed_reads, is_read_after, surely_written};
+use crate::flow::liveness::{exposed_reads, has_continue, is_read_after, surely_written};
 use crate::flow::parts::Inside;
 use crate::nest::{AffineAccess, Model};
 use crate::{Cells, Control, Induction, Object, Private, Reduction, ReductionOp};
@@ -17,11 +17,20 @@ pub(crate) struct Scalars {
     pub inductions: Vec<Induction>,
     /// Those that accumulate into [`Cells::Many`] are only candidates: they count where two iterations may meet.
     pub reductions: Vec<Reduction>,
+    /// Extremes that a companion names the cell of, where every iteration compares.
+    pub placed: Vec<Placed>,
     /// Terms that belong to the reduction of that number.
     pub groups: FxHashMap<TermId, usize>,
     aside: FxHashSet<SymbolId>,
     /// Objects that each iteration has for itself.
     own: FxHashSet<SymbolId>,
+}
+
+/// `if (a[i] < a[k]) k = i;`, in every iteration: `own` is what is compared with `k` in it, and `other` the same with `i`.
+pub(crate) struct Placed {
+    pub place: TermId,
+    pub own: TermId,
+    pub other: TermId,
 }
 
 impl Scalars {
@@ -48,6 +57,7 @@ impl Scalars {
             privates: Vec::new(),
             inductions: Vec::new(),
             reductions: Vec::new(),
+            placed: Vec::new(),
             groups: FxHashMap::default(),
             aside: FxHashSet::default(),
             own: FxHashSet::default(),
@@ -122,71 +132,114 @@ impl Scalars {
         });
     }
 
-    /// Extremes with what belongs to them. Both variables serve nothing else in the loop, so which of the iterations
-    /// decides depends on their values and numbers alone.
+    /// Extremes with what belongs to them. What they are kept in serves nothing else in the loop, so which of the iterations
+    /// decides depends on their values and numbers alone; of cells of memory the tests for dependences find other uses.
     fn find_extremes(&mut self, cx: &Context<'_>, model: &Model<'_>, inner: TermId, uses: &Occurrences) {
         let body = model.body;
-        let all = extremes(&Looked { body, program: cx.program }, inner);
-        let mut groups: Vec<Vec<&Extreme>> = Vec::new();
-        let mut known: FxHashMap<_, usize> = FxHashMap::default();
-        for e in &all {
-            let at = *known.entry((e.key, e.op, &e.companions)).or_insert(groups.len());
-            if at == groups.len() {
-                groups.push(Vec::new());
+        let looked = Looked { body, program: cx.program };
+        let mut groups: Vec<Vec<Extreme>> = Vec::new();
+        for e in extremes(&looked, inner) {
+            match groups.iter_mut().find(|g| g[0].is_like(&looked, &e)) {
+                Some(same) => same.push(e),
+                None => groups.push(vec![e]),
             }
-            groups[at].push(e);
         }
         for same in groups {
-            let e = same[0];
-            let symbols: Vec<SymbolId> = e.key.into_iter().chain(e.companions.iter().copied()).collect();
-            let own = |&s: &SymbolId| {
-                let v = &body.symbols[s];
-                let q = body.types.quals(v.ty);
-                let known = self.aside.contains(&s) || model.declared_inside(s);
-                let special = q.is_const || q.is_volatile || q.is_atomic;
-                v.is_own_scalar()
-                    && !known
-                    && !special
-                    && matches!(body.types.kind(v.ty), TypeKind::Int(_) | TypeKind::Float(_))
-            };
-            let occurrences = |s: SymbolId| -> Vec<TermId> {
-                same.iter()
-                    .flat_map(|o| &o.occurrences)
-                    .copied()
-                    .filter(|&t| body.as_symbol(t) == Some(s))
-                    .collect()
+            let e = &same[0];
+            let occurrences = |k: usize| -> Vec<TermId> {
+                same.iter().flat_map(|o| o.kept.get(k)).flat_map(|o| &o.occurrences).copied().collect()
             };
             // `a[i][j] < a[i][k]` over i compares with another row each time.
             let moving = model.effects.writes_in(model.root);
             let fixed = |t: TermId| {
-                body.walk(t)
-                    .filter_map(|x| body.as_symbol(x))
-                    .all(|s| symbols.contains(&s) || !moving.contains(&s))
+                let mut stack = vec![t];
+                while let Some(x) = stack.pop() {
+                    if e.kept.iter().any(|k| body.same(x, k.place)) {
+                        continue;
+                    }
+                    if body.as_symbol(x).is_some_and(|s| moving.contains(&s)) {
+                        return false;
+                    }
+                    stack.extend(body.args(x));
+                }
+                true
             };
-            if !same.iter().filter_map(|o| o.cell).all(fixed) {
+            if !same.iter().filter_map(|o| o.cell).all(|c| fixed(c.0)) {
                 continue;
             }
-            if !symbols.iter().all(own) || symbols.iter().any(|&s| uses.named(s) != occurrences(s).len()) {
+            let all: Vec<Vec<TermId>> = (0..e.kept.len()).map(occurrences).collect();
+            let is_kept = |at: &Vec<TermId>| match body.as_symbol(at[0]) {
+                Some(s) => self.is_kept_variable(model, s) && uses.named(s) == at.len(),
+                None => self.is_kept_cell(model, at),
+            };
+            if !all.iter().all(is_kept) {
                 continue;
             }
-            for &symbol in &symbols {
-                let terms = occurrences(symbol);
-                let Some(&place) = terms.first() else { continue };
-                for t in terms {
+            for at in &all {
+                let place = at[0];
+                for &t in at {
                     self.groups.insert(t, self.reductions.len());
                 }
+                let variable = body.as_symbol(place);
+                let Some(object) = variable
+                    .map(|symbol| Object { symbol, fields: Vec::new() })
+                    .or_else(|| Some(object_of(model.accesses.iter().find(|a| a.term == place)?)))
+                else {
+                    continue;
+                };
                 self.reductions.push(Reduction {
-                    object: Object { symbol, fields: Vec::new() },
+                    object,
                     place,
-                    cells: Cells::Variable,
+                    cells: variable.map_or(Cells::One, |_| Cells::Variable),
                     op: e.op,
-                    ty: body.symbols[symbol].ty,
-                    key: e.key.filter(|&k| k != symbol),
+                    ty: body.ty(place),
+                    key: (e.has_key && place != e.kept[0].place).then_some(e.kept[0].place),
                     updates: same.iter().map(|o| o.statement).collect(),
                 });
-                self.aside.insert(symbol);
+                self.aside.extend(variable);
+            }
+            // in every iteration, and by nothing but the comparison
+            let always = |o: &Extreme| {
+                let compares = body.args(o.statement).first().map(|&c| body.op(c));
+                (o.statement == inner || body.args(inner).contains(&o.statement))
+                    && matches!(compares, Some(Op::Binary(op)) if op.is_comparison())
+            };
+            if same.iter().all(always) && !has_continue(body, inner) {
+                let place = e.kept[0].place;
+                let cells = same.iter().filter_map(|o| o.cell);
+                self.placed.extend(cells.map(|(own, other)| Placed { place, own, other }));
             }
         }
+    }
+
+    /// Whether an extreme, or what belongs to it, may be kept in a variable.
+    fn is_kept_variable(&self, model: &Model<'_>, s: SymbolId) -> bool {
+        let v = &model.body.symbols[s];
+        let q = model.body.types.quals(v.ty);
+        let special = q.is_const || q.is_volatile || q.is_atomic;
+        v.is_own_scalar()
+            && !self.aside.contains(&s)
+            && !model.declared_inside(s)
+            && !special
+            && model.body.types.is_arithmetic(v.ty)
+    }
+
+    /// Whether these occurrences are of one cell of memory that others share no part of.
+    fn is_kept_cell(&self, model: &Model<'_>, occurrences: &[TermId]) -> bool {
+        let body = model.body;
+        let q = body.types.quals(body.ty(occurrences[0]));
+        let accesses: Vec<&AffineAccess> =
+            model.accesses.iter().filter(|a| occurrences.contains(&a.term)).collect();
+        let all_seen = occurrences.iter().all(|&t| accesses.iter().any(|a| a.term == t));
+        let plain = |a: &&AffineAccess| {
+            !self.own.contains(&a.base) && !self.is_const(body, a.base) && a.inside == Inside::All
+        };
+        let special = q.is_const || q.is_volatile || q.is_atomic;
+        !special
+            && body.types.is_arithmetic(body.ty(occurrences[0]))
+            && all_seen
+            && accesses.iter().all(plain)
+            && is_fixed_cell(model, &accesses)
     }
 
     fn find_reductions(&mut self, cx: &Context<'_>, model: &Model<'_>, inner: TermId, all: &Occurrences) {
@@ -331,6 +384,11 @@ pub(crate) fn kept_reduction(body: &Body, symbol: SymbolId, place: TermId, cells
         key: None,
         updates: Vec::new(),
     }
+}
+
+/// The object that an access is of.
+fn object_of(a: &AffineAccess) -> Object {
+    Object { symbol: a.base, fields: a.fields.iter().map(|f| f.1.clone()).collect() }
 }
 
 /// Whether an element's place, which these accesses are of, does not move during the loop.

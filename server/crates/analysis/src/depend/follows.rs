@@ -1,7 +1,7 @@
 //! What follows from two subscripts being equal.
 
 use crate::algebra::poly::{Poly, Var};
-use crate::nest::Model;
+use crate::nest::{AffineAccess, Model};
 
 /// What follows from the equalities by `(x ^ k) ^ k = x` for fixed k: `x ^ k = y` at the two ends gives `x = y ^ k`, and
 /// `x ^ k = y ^ k` gives `x = y`. Equal amounts added on both sides cancel first. With a guard that lets only one of a
@@ -65,8 +65,12 @@ pub(super) fn injections(model: &Model<'_>, equal: &[(Poly, Poly)]) -> (Vec<(Pol
 }
 
 /// What follows from the equalities for elements that were loaded: those with equal subscripts are one. Precondition: the root does
-/// not write what it loads them from.
-pub(super) fn same_elements(model: &Model<'_>, equal: &[(Poly, Poly)]) -> Vec<(Poly, Poly)> {
+/// not write what it loads them from, and the equalities are of these two accesses.
+pub(super) fn same_elements(
+    model: &Model<'_>,
+    equal: &[(Poly, Poly)],
+    ends: [&AffineAccess; 2],
+) -> Vec<(Poly, Poly)> {
     if model.vars.loads.is_empty() {
         return Vec::new();
     }
@@ -78,7 +82,10 @@ pub(super) fn same_elements(model: &Model<'_>, equal: &[(Poly, Poly)]) -> Vec<(P
         all
     };
     let is_fixed = |p: &Poly| p.vars().all(|v| model.is_param(v));
-    let are_equal = |s: &Poly, t: &Poly| s == t && is_fixed(s) || equal.iter().any(|(p, q)| p == s && q == t);
+    let are_equal = |s: &Poly, t: &Poly| {
+        s == t && is_fixed(s)
+            || equal.iter().any(|(p, q)| p == s && q == t || are_remainders(model, (p, q), (s, t), ends))
+    };
     let mut out = Vec::new();
     for v in loads(&mut equal.iter().map(|e| &e.0)) {
         for w in loads(&mut equal.iter().map(|e| &e.1)) {
@@ -92,6 +99,25 @@ pub(super) fn same_elements(model: &Model<'_>, equal: &[(Poly, Poly)]) -> Vec<(P
         }
     }
     out
+}
+
+/// Whether two values are what equal sums leave over when they are divided by one number: `q` of `9 * c + q`, where both surely lie
+/// between 0 and 9. Then they are equal.
+fn are_remainders(
+    model: &Model<'_>,
+    (p, q): (&Poly, &Poly),
+    (s, t): (&Poly, &Poly),
+    ends: [&AffineAccess; 2],
+) -> bool {
+    let (Some(x), Some(y)) = (p.sub(s), q.sub(t)) else { return false };
+    let by = x.terms().chain(y.terms()).fold(0, |by, (_, c)| base::gcd(by, c));
+    let prover = model.prover();
+    let is_below = |v: &Poly, a: &AffineAccess| {
+        let below = v.scale(-1).and_then(|p| p.add_constant(by - 1));
+        below
+            .is_some_and(|below| [v, &below].iter().all(|p| prover.non_negative(p, &a.domain, &model.budget)))
+    };
+    by > 1 && is_below(s, ends[0]) && is_below(t, ends[1])
 }
 
 /// The one variable of a kind in a sum, and the rest, which is fixed.

@@ -394,7 +394,7 @@ pub(crate) fn test(
         Overlap::Never => return Outcome::No,
         Overlap::When { equal, exact } => (equal, exact),
     };
-    let more = [involutions(model, &equal), same_elements(model, &equal)];
+    let more = [involutions(model, &equal), same_elements(model, &equal, [source, sink])];
     equal.extend(more.into_iter().flatten());
     let root = model.loops[0].var;
     if source.domain.pieces.is_empty()

@@ -535,8 +535,8 @@ pub struct Reduction {
     pub cells: Cells,
     pub op: ReductionOp,
     pub ty: TypeId,
-    /// For what belongs to an extreme (`k` of `if (x < m) { m = x; k = i; }`): the variable that holds the extreme.
-    pub key: Option<SymbolId>,
+    /// For what belongs to an extreme (`k` of `if (x < m) { m = x; k = i; }`): the place of the reduction that keeps the extreme.
+    pub key: Option<TermId>,
     /// The statements that accumulate: `s += e`, `s = s + e`, `if (x < s) s = x`, …. None for a private whose last
     /// value is kept: every iteration writes it.
     pub updates: Vec<TermId>,

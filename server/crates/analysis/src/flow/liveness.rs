@@ -10,6 +10,7 @@ mod exits;
 #[cfg(test)]
 mod tests;
 
+pub use exits::leaves_early;
 pub(crate) use exits::{early_exit, has_continue};
 
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, SymbolId, TermId, TypeKind};
 
 use self::backward::{Backward, Bits};
-use self::exits::{leaves_early, runs};
+use self::exits::runs;
 use crate::flow::parts::owner;
 use crate::limits::flow_liveness::{MAX_DEPTH, MAX_LABELS, MAX_PARTS, TERMS};
 

@@ -130,7 +130,7 @@ impl Builder<'_> {
             return None;
         }
         let (a, m) = (self.linear(a)?, self.linear(m)?);
-        if self.vars.is_loaded(&a) {
+        if self.vars.is_loaded(&a) && !self.promises.is_of_constants(&self.vars, &a) {
             return None;
         }
         let (prover, dom) = (self.prover(), self.dom.and(when));
@@ -153,6 +153,18 @@ impl Builder<'_> {
             return Some(vec![
                 (Domain::of(Constraint::non_negative(below)), pick(a, 0)),
                 (Domain::of(Constraint::non_negative(past.clone())), pick(past, 1)),
+            ]);
+        }
+        // 0 <= a < 3m, as of `x + c + m` where `c` may be -1 and 1: m is positive here too.
+        let twice = m.scale(2)?;
+        if holds(&below.add(&twice)?) {
+            let (past, far) = (a.sub(&m)?, a.sub(&twice)?);
+            let before_far = far.scale(-1)?.add_constant(-1)?;
+            let middle = Domain::of(Constraint::non_negative(past.clone()));
+            return Some(vec![
+                (Domain::of(Constraint::non_negative(below)), pick(a, 0)),
+                (middle.and(&Domain::of(Constraint::non_negative(before_far))), pick(past, 1)),
+                (Domain::of(Constraint::non_negative(far.clone())), pick(far, 2)),
             ]);
         }
         None

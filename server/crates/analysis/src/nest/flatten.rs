@@ -5,7 +5,6 @@ use std::sync::Arc;
 use term::SymbolId;
 
 use crate::algebra::poly::{divide, Constraint, Domain, Poly, Var, VarKind};
-use crate::limits::nest_flatten::MAX_ROWS_BACK;
 use crate::nest::builder::Builder;
 use crate::nest::longer::Longer;
 use crate::nest::strides::{divided, Ends, Strides};
@@ -242,54 +241,6 @@ impl Builder<'_> {
     pub(super) fn flat(&self, members: &[usize], longer: &Longer) -> Vec<Option<Poly>> {
         let value = |&i: &usize| longer.in_rows(self.accesses[i].subs.first()?.value.as_ref()?);
         members.iter().map(value).collect()
-    }
-
-    /// What is counted down from a row's end, or from behind it, lies in that row and not before the next one: takes rows from a
-    /// subscript, and adds their lengths to the one behind it, where that one is surely not negative then.
-    fn keep_in_rows(
-        &mut self,
-        parts: &mut [Poly],
-        access: usize,
-        length: &dyn Fn(usize) -> (Vec<Var>, i128),
-        back: &dyn Fn(&Poly) -> Option<Poly>,
-    ) {
-        let known = self.prover();
-        let is_inside = |m: &mut Self, part: &Poly| {
-            let part = back(part).and_then(|p| m.linear(&p));
-            part.is_some_and(|p| known.non_negative(&p, &m.accesses[access].domain, &m.budget))
-        };
-        for k in (1..parts.len()).rev() {
-            let (length, each) = length(k);
-            // counted down from a number that is no constant, one row may be in it
-            let is_open = parts[k - 1].vars().any(|v| self.is_param(v));
-            let rows = parts[k - 1].constant_part().max(i128::from(is_open));
-            if rows <= 0 || is_inside(self, &parts[k]) {
-                continue;
-            }
-            // `j * n + n - 2` is meant to be near the end of row `j`, not before the next one's begin
-            let is_before = |p: &Poly| {
-                let p = back(p).unwrap_or_default();
-                let falls = p.terms().any(|(m, c)| c < 0 && !m.is_empty());
-                falls || p.as_constant().is_some_and(|c| c < 0)
-            };
-            let mut likely = None;
-            let mut found = None;
-            for by in 1..=rows.min(MAX_ROWS_BACK) {
-                let moved = Poly::from_terms([(length.clone(), by * each)]).and_then(|l| parts[k].add(&l));
-                let row = parts[k - 1].add_constant(-by);
-                let (Some(moved), Some(row)) = (moved, row) else { break };
-                if is_inside(self, &moved) {
-                    found = Some((moved, row));
-                    break;
-                }
-                if likely.is_none() && is_before(&parts[k]) && !is_before(&moved) {
-                    likely = Some((moved, row));
-                }
-            }
-            if let Some((column, row)) = found.or(likely) {
-                (parts[k], parts[k - 1]) = (column, row);
-            }
-        }
     }
 
     /// Gives the subscripts, of which `values` are the flattened ones but for the `offset` that all have, a dimension for each stride and

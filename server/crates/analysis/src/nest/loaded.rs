@@ -268,7 +268,7 @@ pub(super) fn may_change_pointers(body: &Body, root: TermId) -> bool {
 }
 
 /// A type whose objects a pointer cannot be stored in: numbers, characters aside (C11 6.5p7).
-pub(super) fn is_plain_number(body: &Body, ty: TypeId) -> bool {
+pub(crate) fn is_plain_number(body: &Body, ty: TypeId) -> bool {
     match body.types.kind(ty) {
         TypeKind::Int(k) => !matches!(k, IntKind::Char | IntKind::SChar | IntKind::UChar),
         TypeKind::Float(_) => true,

@@ -16,7 +16,7 @@ mod flatten;
 mod hopeless;
 mod inductions;
 mod lengths;
-mod loaded;
+pub(crate) mod loaded;
 mod longer;
 mod loops;
 mod members;
@@ -55,7 +55,7 @@ use crate::algebra::bounds::Known;
 use crate::algebra::poly::{Domain, Poly, Var};
 use crate::flow::effects::Effects;
 use crate::flow::parts::Inside;
-use crate::{Columns, ConditionKind, Control, MetBy, Obstacle};
+use crate::{Columns, ConditionKind, Control, MetBy, Obstacle, Param};
 
 /// A loop of the model; number 0 is the root.
 #[derive(Clone, Debug)]
@@ -198,6 +198,12 @@ impl Model<'_> {
 
     pub(crate) fn is_param(&self, v: Var) -> bool {
         self.vars.is_param(v)
+    }
+
+    /// What a variable holds before the root, as a parameter.
+    pub(crate) fn entry_value(&mut self, s: SymbolId) -> Var {
+        let p = Param::Symbol(s);
+        self.vars.param(p).unwrap_or_else(|| self.vars.new_param(p))
     }
 
     /// Whether a subscript may have any value, as far as the text tells.

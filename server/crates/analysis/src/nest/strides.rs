@@ -1,6 +1,7 @@
 //! Which products of parameters are the rows of a flattened array, and where a column lies whose sum is not linear.
 
 use crate::algebra::poly::{divide, Poly, Var};
+use crate::limits::nest_flatten::MAX_ROWS_BACK;
 use crate::nest::builder::Builder;
 
 /// How a flattened array gets its dimensions back.
@@ -111,6 +112,61 @@ impl Builder<'_> {
             by[k] = if by[k] % by[k + 1] == 0 { by[k].max(1) } else { by[k + 1] };
         }
         by
+    }
+
+    /// What is counted down from a row's end, or from behind it, lies in that row and not before the next one: takes rows from a
+    /// subscript, and adds their lengths to the one behind it, where that one is surely not negative then.
+    pub(super) fn keep_in_rows(
+        &mut self,
+        parts: &mut [Poly],
+        access: usize,
+        length: &dyn Fn(usize) -> (Vec<Var>, i128),
+        back: &dyn Fn(&Poly) -> Option<Poly>,
+    ) {
+        let known = self.prover();
+        let is_inside = |m: &mut Self, part: &Poly| {
+            let part = back(part).and_then(|p| m.linear(&p));
+            part.is_some_and(|p| known.non_negative(&p, &m.accesses[access].domain, &m.budget))
+        };
+        for k in (1..parts.len()).rev() {
+            let (length, each) = length(k);
+            // counted down from a number that is no constant, one row may be in it
+            let is_open = parts[k - 1].vars().any(|v| self.is_param(v));
+            let rows = parts[k - 1].constant_part().max(i128::from(is_open));
+            // what was counted up past a row's end lies in the next one
+            let past = Poly::from_terms([(length.clone(), -each)]).and_then(|l| parts[k].add(&l));
+            let past = past.filter(|p| parts[k - 1].constant_part() < 0 && is_inside(self, p));
+            if let (Some(column), Some(row)) = (past, parts[k - 1].add_constant(1)) {
+                (parts[k], parts[k - 1]) = (column, row);
+                continue;
+            }
+            if rows <= 0 || is_inside(self, &parts[k]) {
+                continue;
+            }
+            // `j * n + n - 2` is meant to be near the end of row `j`, not before the next one's begin
+            let is_before = |p: &Poly| {
+                let p = back(p).unwrap_or_default();
+                let falls = p.terms().any(|(m, c)| c < 0 && !m.is_empty());
+                falls || p.as_constant().is_some_and(|c| c < 0)
+            };
+            let mut likely = None;
+            let mut found = None;
+            for by in 1..=rows.min(MAX_ROWS_BACK) {
+                let moved = Poly::from_terms([(length.clone(), by * each)]).and_then(|l| parts[k].add(&l));
+                let row = parts[k - 1].add_constant(-by);
+                let (Some(moved), Some(row)) = (moved, row) else { break };
+                if is_inside(self, &moved) {
+                    found = Some((moved, row));
+                    break;
+                }
+                if likely.is_none() && is_before(&parts[k]) && !is_before(&moved) {
+                    likely = Some((moved, row));
+                }
+            }
+            if let Some((column, row)) = found.or(likely) {
+                (parts[k], parts[k - 1]) = (column, row);
+            }
+        }
     }
 
     /// The ends of a column that is no linear sum.

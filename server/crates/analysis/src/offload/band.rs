@@ -83,14 +83,14 @@ fn described(
     }
     let mut cx = Context::new(whole, program, body.len(), budget);
     cx.rows_together = rows_together;
-    let (model, more) = model_of(&cx, target, (claim, control), reads == ReadRows::Apart, budget)?;
+    let (mut model, more) = model_of(&cx, target, (claim, control), reads == ReadRows::Apart, budget)?;
     let more = match &expanded {
         Some(e) => crate::calls::project_facts::conditions(e, more).map_err(|o| vec![o])?,
         None => more,
     };
-    let objects = &model.objects;
-    any.set(any.get() || !objects.boxes.is_empty() || !objects.either_way.is_empty());
+    any.set(any.get() || !model.objects.boxes.is_empty() || !model.objects.either_way.is_empty());
     let scalars = Scalars::new(&cx, &model, control);
+    crate::offload::placed::settle(&cx, &mut model, &scalars);
     let searches_boxes = reads == ReadRows::Searched;
     let expanded = expanded.as_ref();
     let nest = Nest { body, claim, control, expanded, cx: &cx, model: &model, scalars, searches_boxes };

@@ -10,6 +10,7 @@ pub(crate) mod lane_mapping;
 pub(crate) mod live;
 pub(crate) mod numbered;
 mod own_cells;
+mod placed;
 pub(crate) mod region;
 mod rounds;
 pub(crate) mod rows;

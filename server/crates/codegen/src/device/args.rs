@@ -180,9 +180,9 @@ fn memory(plan: &Plan<'_>, kernel: &Kernel, device: &Exprs<'_>, out: &mut Vec<Ar
     }
     for k in &kernel.keyed {
         out.push(left("long long", &k.partial_name, &k.device_name));
-        for v in &k.variables {
-            let ty = keyed::type_name(plan, v, Dialect::Device);
-            out.push(left(ty, &v.partial_name, &v.device_name));
+        for v in keyed::noted(k) {
+            let ty = keyed::type_name(plan, &v, Dialect::Device);
+            out.push(left(ty, v.partial_name, v.device_name));
         }
     }
 }

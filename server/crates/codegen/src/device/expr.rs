@@ -450,6 +450,10 @@ impl Source for Exprs<'_> {
             if let Some(r) = self.kernel.reductions.iter().find(cell) {
                 return Ok(Some((r.name.clone(), ATOM)));
             }
+            let mut chosen = self.kernel.keyed.iter().flat_map(|k| &k.variables);
+            if let Some(v) = chosen.find(|v| v.cell && body.same(v.place, t)) {
+                return Ok(Some((v.name.clone(), ATOM)));
+            }
         }
         if let Some(found) = self.on_pointers(t).filter(|_| device) {
             return Ok(Some(found));

@@ -32,7 +32,7 @@ pub(crate) use region::{is_callable, text as region_text};
 use std::rc::Rc;
 
 use analysis::Param;
-use term::{BinOp, TypeKind};
+use term::{BinOp, SymbolId, TypeKind};
 
 use self::checks::test;
 use self::given::{has_type, Given, Givens};
@@ -43,7 +43,7 @@ use super::expr::{Dialect, Exprs};
 use super::host_expr::{Helpers, Named, Scope};
 use super::host_term::{Term, LONG_LONG};
 use super::{keyed, promises, reduce};
-use crate::plan::{expr_params, name_part, BufferPlan, Kernel, Plan, ReductionPlan, Test, TestKind};
+use crate::plan::{expr_params, name_part, BufferPlan, Kernel, Plan, Test, TestKind};
 use crate::{HostPages, HostSide};
 
 /// The host's side of a plan.
@@ -557,7 +557,7 @@ impl<'p> Host<'p> {
                 out.push(each(is_number, "no NaN: the loop's order would decide"));
             }
             if let Some(op) = r.keeps_zero() {
-                let stays = Term::binary(op, self.accumulator(k, r), part());
+                let stays = Term::binary(op, self.place(k, r.cell, r.symbol), part());
                 let holds = Term::binary(BinOp::Or, Term::binary(BinOp::Ne, part(), Term::Int(0)), stays);
                 out.push(each(holds, "no zero: the loop's order would decide its sign"));
             }
@@ -574,14 +574,14 @@ impl<'p> Host<'p> {
             let block = Term::Name(format!("{}block", plan.prefix));
             let combined = kernel.reductions.iter().enumerate().map(|(k, r)| {
                 let partial = Term::name(&r.partial_name).at(block.clone());
-                reduce::combine_on_host(plan, r, self.accumulator(k, r), partial)
+                reduce::combine_on_host(plan, r, self.place(k, r.cell, r.symbol), partial)
             });
-            let combined = combined.collect();
-            out.push(keyed::over_blocks(plan, 0, &blocks, combined));
+            out.push(keyed::over_blocks(plan, 0, &blocks, combined.collect()));
         }
+        let mut numbers = kernel.reductions.len()..;
         for k in &kernel.keyed {
-            let held = k.variables.iter().map(|v| Term::Name(self.given.at(v.symbol)).deref());
-            let held: Vec<Term> = held.collect();
+            let held = k.variables.iter().zip(&mut numbers);
+            let held: Vec<Term> = held.map(|(v, n)| self.place(n, v.cell, v.symbol)).collect();
             out.extend(keyed::on_host(plan, k, &blocks, &held));
         }
         // what one begins with is not set before the others are known
@@ -604,9 +604,9 @@ impl<'p> Host<'p> {
         out
     }
 
-    /// Where a reduction ends.
-    fn accumulator(&mut self, k: usize, r: &ReductionPlan) -> Term {
-        Term::Name(if r.cell { self.given.cell(k) } else { self.given.at(r.symbol) }).deref()
+    /// Where a result goes, by its number in [`Kernel::held`].
+    fn place(&mut self, k: usize, cell: bool, symbol: SymbolId) -> Term {
+        Term::Name(if cell { self.given.cell(k) } else { self.given.at(symbol) }).deref()
     }
 }
 

@@ -1,23 +1,46 @@
 //! Variables that one iteration decides: each thread's, then the block's, then the host's choice.
 
-use term::{BinOp, FloatKind, IntKind, TypeKind};
+use term::{BinOp, FloatKind, IntKind, TypeId, TypeKind};
 
 use super::expr::{float, float_name, int_name, integer, Dialect};
 use super::host_term::Term;
 use crate::lines::Lines;
 use crate::plan::{Choice, Kernel, KeyedPlan, KeyedVariable, Plan};
 
-/// The type of a variable and of its partial results.
-pub(crate) fn type_name(plan: &Plan<'_>, v: &KeyedVariable, dialect: Dialect) -> &'static str {
+/// What a thread notes with its iteration, and blocks leave: the value compared first.
+pub(crate) struct Noted<'p> {
+    ty: TypeId,
+    pub(crate) name: &'p str,
+    pub(crate) partial_name: &'p str,
+    pub(crate) device_name: &'p str,
+    /// Begins with the value from before the loop, which is an argument.
+    begun: bool,
+}
+
+pub(crate) fn noted(k: &KeyedPlan) -> impl Iterator<Item = Noted<'_>> {
+    let compared = k.compared.iter().map(|c| Noted {
+        ty: c.ty,
+        name: &c.name,
+        partial_name: &c.partial_name,
+        device_name: &c.device_name,
+        begun: false,
+    });
+    compared.chain(k.variables.iter().map(|v| Noted {
+        ty: v.ty,
+        name: &v.name,
+        partial_name: &v.partial_name,
+        device_name: &v.device_name,
+        begun: v.begun,
+    }))
+}
+
+/// The type of what is noted, and of its partial results.
+pub(crate) fn type_name(plan: &Plan<'_>, v: &Noted<'_>, dialect: Dialect) -> &'static str {
     match plan.body.types.kind(v.ty) {
         TypeKind::Int(k) => int_name(*k, dialect),
         TypeKind::Float(k) => float_name(*k),
         _ => "void",
     }
-}
-
-fn name(kernel: &Kernel, v: &KeyedVariable) -> String {
-    kernel.names.get(&v.symbol).cloned().unwrap_or_default()
 }
 
 /// Before the loops: nothing has been chosen. An extreme starts from the value that every other replaces; one that does
@@ -26,14 +49,14 @@ fn name(kernel: &Kernel, v: &KeyedVariable) -> String {
 pub(crate) fn declare(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
     for k in &kernel.keyed {
         out.line(&format!("long long {} = -1; /* the iteration that decided, if any */", k.at_name));
-        for (n, v) in k.variables.iter().enumerate() {
+        for (n, v) in noted(k).enumerate() {
             let first = match (k.choice, plan.body.types.kind(v.ty)) {
                 (Choice::Extreme { least, .. }, kind) if n == 0 => bound(kind, least),
                 _ => "0".to_string(),
             };
-            let ty = type_name(plan, v, Dialect::Device);
+            let ty = type_name(plan, &v, Dialect::Device);
             if !v.begun {
-                out.line(&format!("{ty} {} = {first};", name(kernel, v)));
+                out.line(&format!("{ty} {} = {first};", v.name));
             }
         }
     }
@@ -69,9 +92,9 @@ pub(crate) fn shared(plan: &Plan<'_>, kernel: &Kernel, threads: u32, out: &mut L
     let p = &plan.prefix;
     for k in &kernel.keyed {
         out.line(&format!("{} long long {}_all[{threads}];", plan.target.shared, k.at_name));
-        for v in &k.variables {
-            let ty = type_name(plan, v, Dialect::Device);
-            out.line(&format!("{} {ty} {p}all_{}[{threads}];", plan.target.shared, name(kernel, v)));
+        for v in noted(k) {
+            let ty = type_name(plan, &v, Dialect::Device);
+            out.line(&format!("{} {ty} {p}all_{}[{threads}];", plan.target.shared, v.name));
         }
     }
 }
@@ -81,8 +104,8 @@ pub(crate) fn store(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
     let p = &plan.prefix;
     for k in &kernel.keyed {
         out.line(&format!("{0}_all[{p}thread] = {0};", k.at_name));
-        for v in &k.variables {
-            out.line(&format!("{p}all_{0}[{p}thread] = {0};", name(kernel, v)));
+        for v in noted(k) {
+            out.line(&format!("{p}all_{0}[{p}thread] = {0};", v.name));
         }
     }
 }
@@ -91,21 +114,20 @@ pub(crate) fn store(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
 pub(crate) fn combine(plan: &Plan<'_>, kernel: &Kernel, out: &mut Lines) {
     let p = &plan.prefix;
     for k in &kernel.keyed {
-        let Some(first) = k.variables.first() else { continue };
-        let key = name(kernel, first);
+        let Some(first) = noted(k).next() else { continue };
+        let key = first.name;
         let cell = |which: &str, index: &str| match which {
             "" => format!("{}_all[{index}]", k.at_name),
             v => format!("{p}all_{v}[{index}]"),
         };
         let (mine, other) = (format!("{p}thread"), format!("{p}thread + {p}half"));
         let (a, b) = (|v: &str| cell(v, &mine), |v: &str| cell(v, &other));
-        let test = better(k, &a, &b, &key);
+        let test = better(k, &a, &b, key);
         let line = format!("if ({test}) {{");
         out.open(&if line.len() > 100 { line.replace(" || (", "\n        || (") } else { line });
         out.line(&format!("{} = {};", a(""), b("")));
-        for v in &k.variables {
-            let n = name(kernel, v);
-            out.line(&format!("{} = {};", a(&n), b(&n)));
+        for v in noted(k) {
+            out.line(&format!("{} = {};", a(v.name), b(v.name)));
         }
         out.close("}");
     }
@@ -116,18 +138,18 @@ pub(crate) fn leave(plan: &Plan<'_>, kernel: &Kernel, block: &str, out: &mut Lin
     let p = &plan.prefix;
     for k in &kernel.keyed {
         out.line(&format!("{}[{block}] = {}_all[0];", k.partial_name, k.at_name));
-        for v in &k.variables {
-            out.line(&format!("{}[{block}] = {p}all_{}[0];", v.partial_name, name(kernel, v)));
+        for v in noted(k) {
+            out.line(&format!("{}[{block}] = {p}all_{}[0];", v.partial_name, v.name));
         }
     }
 }
 
 /// On the host: the best of `blocks` blocks, into the user's variables, which are `held` there.
 pub(crate) fn on_host(plan: &Plan<'_>, k: &KeyedPlan, blocks: &Term, held: &[Term]) -> Vec<Term> {
-    let Some(first) = k.variables.first() else { return Vec::new() };
+    let Some(first) = noted(k).next() else { return Vec::new() };
     let (block, best) = (Term::Name(format!("{}block", plan.prefix)), Term::name(&k.best_name));
     let at = |index: &Term| Term::name(&k.partial_name).at(index.clone());
-    let key = |index: &Term| Term::name(&first.partial_name).at(index.clone());
+    let key = |index: &Term| Term::name(first.partial_name).at(index.clone());
     let both = |a, b| Term::binary(BinOp::And, a, b);
     let test = match k.choice {
         Choice::Last => Term::binary(BinOp::Gt, at(&block), at(&best)),
@@ -148,7 +170,9 @@ pub(crate) fn on_host(plan: &Plan<'_>, k: &KeyedPlan, blocks: &Term, held: &[Ter
         over_blocks(plan, 1, blocks, vec![Term::when(test, vec![best.clone().assign(block)])]),
     ];
     let mut test = Term::binary(BinOp::Ge, at(&best), Term::Int(0));
-    if let (Choice::Extreme { least, last }, Some(held)) = (k.choice, held.first()) {
+    // threads that begin with the value from before the loop have compared with it
+    let held_key = held.first().filter(|_| k.compared.is_none());
+    if let (Choice::Extreme { least, last }, Some(held)) = (k.choice, held_key) {
         let is_better = match (least, last) {
             (true, false) => BinOp::Lt,
             (true, true) => BinOp::Le,

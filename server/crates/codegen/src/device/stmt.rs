@@ -157,6 +157,10 @@ impl Stmts<'_, '_> {
         for k in self.exprs.kernel.keyed.iter().filter(|k| k.marks.contains(&t)) {
             let counter = self.exprs.kernel.dims.first().map_or("0", |d| d.counter_name.as_str());
             self.out.from(t, &format!("{} = {counter};", k.at_name));
+            if let Some(c) = &k.compared {
+                let line = format!("{} = {};", c.name, self.exprs.top(c.term));
+                self.out.from(t, &line);
+            }
         }
         let within = |u: &TermId| match self.exprs.plan.body.op(t) {
             Op::Comma => self.exprs.plan.body.walk(t).any(|x| x == *u),

@@ -9,13 +9,14 @@ use term::{Body, Op, Origin, Semantics, SymbolId, TermId, TypeKind};
 
 use super::deepest::deepest;
 use super::functions::device_functions;
+use super::keyed::names_cell;
 use super::memory::memory;
 use super::names::{free_prefix, Namer};
 use super::refuse::{Reason, Refusal, RefusalKind};
 use super::support::{Support, MAX_DEPTH};
 use super::{
-    AtomicKind, AtomicPlan, BufferPlan, DeviceFunction, Dim, FunctionTrouble, Guard, HostForm, InductionPlan,
-    Input, Kernel, KeyedPlan, Note, Plan, ReductionPlan, Scalar, Site, BLOCK_THREADS,
+    held, AtomicKind, AtomicPlan, BufferPlan, DeviceFunction, Dim, FunctionTrouble, Guard, HostForm,
+    InductionPlan, Input, Kernel, KeyedPlan, Note, Plan, ReductionPlan, Scalar, Site, BLOCK_THREADS,
 };
 
 /// Decides everything about the offload, or refuses with all reasons found.
@@ -224,7 +225,7 @@ impl<'i, 'a> Builder<'i, 'a> {
         let mut buffers = self.buffers(&mut support, &mut strides, &positive);
         let mut reductions = self.reductions(&support);
         let atomics = self.atomics();
-        let keyed = self.keyed();
+        let mut keyed = self.keyed(&support);
         let inductions = self.inductions();
         let walks = self.walks(&pointers);
         let partials = !reductions.is_empty() || !keyed.is_empty();
@@ -262,7 +263,7 @@ impl<'i, 'a> Builder<'i, 'a> {
             buffers.iter().filter(|b| b.search.is_some()).map(|b| b.symbol).collect();
         notes.extend((!searched.is_empty()).then_some(Note::Searched(searched)));
         notes.extend(self.relied_on(&buffers));
-        let mut tests = self.tests(&buffers, &scalars, &reductions, &dims);
+        let mut tests = self.tests(&buffers, &scalars, &held(&reductions, &keyed), &dims);
         if let Some(code) = threads {
             self.thread_tests(code, &mut tests);
         }
@@ -286,7 +287,7 @@ impl<'i, 'a> Builder<'i, 'a> {
             &scalars,
             &mut reductions,
             &privates,
-            &keyed,
+            &mut keyed,
             &inductions,
             &views,
             &dims,
@@ -354,7 +355,7 @@ impl<'i, 'a> Builder<'i, 'a> {
     ) -> Roles {
         Roles {
             reduced: reductions.iter().filter(|r| !r.cell).map(|r| r.symbol).collect(),
-            chosen: keyed.iter().flat_map(|k| &k.variables).map(|v| v.symbol).collect(),
+            chosen: (keyed.iter().flat_map(|k| &k.variables)).filter(|v| !v.cell).map(|v| v.symbol).collect(),
             moved: moved.iter().map(|i| i.symbol).collect(),
             indices: match &self.input.offload.threads {
                 Some(code) => self.thread_indices(code),
@@ -373,8 +374,9 @@ impl<'i, 'a> Builder<'i, 'a> {
     ) -> (Vec<Scalar>, Vec<SymbolId>) {
         let (body, offload) = (self.body, self.input.offload);
         let private: BTreeSet<SymbolId> = offload.privates.iter().map(|p| p.symbol).collect();
-        let begun: BTreeSet<SymbolId> =
-            offload.privates.iter().filter(|p| p.copied_in).map(|p| p.symbol).collect();
+        let begun: BTreeSet<SymbolId> = (offload.privates.iter().filter(|p| p.copied_in).map(|p| p.symbol))
+            .chain(offload.reductions.iter().filter(|r| names_cell(offload, r)).map(|r| r.object.symbol))
+            .collect();
         let (mut scalars, mut privates) = (Vec::new(), Vec::new());
         for (&s, &t) in &support.used {
             let written = support.written.get(&s).copied();

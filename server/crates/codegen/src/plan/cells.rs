@@ -8,7 +8,7 @@ use term::{BinOp, Body, FloatKind, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::build::Builder;
 use super::support::Support;
-use super::{AtomicKind, AtomicPlan, BufferPlan, Operand, ReductionPlan, RefusalKind, Scalar, TestKind};
+use super::{AtomicKind, AtomicPlan, BufferPlan, Held, Operand, RefusalKind, Scalar, TestKind};
 
 impl<'a> Builder<'_, 'a> {
     /// The places that get an accumulator in the kernel; nothing of them is printed.
@@ -21,13 +21,7 @@ impl<'a> Builder<'_, 'a> {
     /// touches it, so that it is there.
     pub(super) fn check_cell(&mut self, r: &Reduction, support: &Support<'_>) {
         let body = self.body;
-        let moves = |s: SymbolId| {
-            support.declared.contains_key(&s)
-                || support.written.contains_key(&s)
-                || support.moves(s)
-                || self.band.iter().any(|b| b.1.index == s)
-        };
-        let fixed = !body.walk(r.place).any(|t| body.as_symbol(t).is_some_and(moves));
+        let fixed = self.is_fixed(r.place, support);
         let member = !body
             .walk(r.place)
             .any(|t| matches!(body.op(t), Op::Index | Op::Deref | Op::Member { arrow: true, .. }));
@@ -47,9 +41,20 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
+    /// Whether nothing that the place is told by changes while the loop runs.
+    pub(super) fn is_fixed(&self, place: TermId, support: &Support<'_>) -> bool {
+        let moves = |s: SymbolId| {
+            support.declared.contains_key(&s)
+                || support.written.contains_key(&s)
+                || support.moves(s)
+                || self.band.iter().any(|b| b.1.index == s)
+        };
+        !self.body.walk(place).any(|t| self.body.as_symbol(t).is_some_and(moves))
+    }
+
     /// Whether the statement runs in every iteration of the parallel loops: nothing but blocks stand around it, and
     /// no jump before it.
-    fn every_iteration(&self, statement: TermId) -> bool {
+    pub(super) fn every_iteration(&self, statement: TermId) -> bool {
         let body = self.body;
         let Some(inner) = self.band.last().and_then(|b| body.args(b.0.term).get(3).copied()) else {
             return false;
@@ -82,12 +87,12 @@ impl<'a> Builder<'_, 'a> {
         &self,
         buffers: &[BufferPlan],
         scalars: &[Scalar],
-        reductions: &[ReductionPlan],
+        held: &[Held],
     ) -> Vec<TestKind> {
         let body = self.body;
         let declared = |s: SymbolId| !matches!(body.types.kind(body.symbols[s].ty), TypeKind::Pointer { .. });
         let mut out = Vec::new();
-        for (cell, r) in reductions.iter().enumerate().filter(|(_, r)| r.cell) {
+        for (cell, r) in held.iter().enumerate().filter(|(_, r)| r.cell) {
             for (buffer, b) in buffers.iter().enumerate() {
                 // Other cells of the same object were told apart by subscript.
                 let distinct = b.symbol == r.symbol
@@ -97,7 +102,7 @@ impl<'a> Builder<'_, 'a> {
                     out.push(TestKind::CellInBuffer { cell, buffer });
                 }
             }
-            for (other, o) in reductions.iter().enumerate().filter(|(k, _)| *k != cell) {
+            for (other, o) in held.iter().enumerate().filter(|(k, _)| *k != cell) {
                 let distinct = (o.symbol == r.symbol && o.cell)
                     || (declared(o.symbol) && declared(r.symbol))
                     || (!o.cell && body.symbols[o.symbol].is_own_scalar())

@@ -401,6 +401,9 @@ impl<'a> Builder<'_, 'a> {
         if let Some(r) = reductions.iter().find(|r| r.cell && !is_field(r)) {
             self.refuse(RefusalKind::ReductionCell, r.place);
         }
+        if let Some(v) = keyed.iter().flat_map(|k| &k.variables).find(|v| v.cell) {
+            self.refuse(RefusalKind::ReductionCell, v.place);
+        }
         let results = reductions.iter().map(|r| (r.symbol, r.ty));
         let chosen = keyed.iter().flat_map(|k| &k.variables).map(|v| (v.symbol, v.ty));
         for (s, ty) in results.chain(chosen) {

@@ -4,7 +4,7 @@ use analysis::{ConditionKind, MetBy, Param, Pred, Search};
 use term::{Body, IntKind, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::build::Builder;
-use super::{BufferPlan, Dim, HostForm, Reason, ReductionPlan, RefusalKind, Scalar, Test, TestKind};
+use super::{BufferPlan, Dim, Held, HostForm, Reason, RefusalKind, Scalar, Test, TestKind};
 use crate::access::mentions;
 
 impl<'a> Builder<'_, 'a> {
@@ -13,14 +13,14 @@ impl<'a> Builder<'_, 'a> {
         &mut self,
         buffers: &[BufferPlan],
         scalars: &[Scalar],
-        reductions: &[ReductionPlan],
+        held: &[Held],
         dims: &[Dim],
     ) -> Vec<Test> {
         let mut tests = Tests::default();
         self.sign_tests(dims, &mut tests);
         self.condition_tests(&mut tests);
         self.size_tests(buffers, scalars, &mut tests);
-        self.overlap_tests(buffers, scalars, reductions, &mut tests);
+        self.overlap_tests(buffers, scalars, held, &mut tests);
         for (condition, kind) in self.promised(buffers) {
             if let Some(kind) = kind {
                 tests.add(kind, Some(condition));
@@ -194,7 +194,7 @@ impl<'a> Builder<'_, 'a> {
         &mut self,
         buffers: &[BufferPlan],
         scalars: &[Scalar],
-        reductions: &[ReductionPlan],
+        held: &[Held],
         tests: &mut Tests,
     ) {
         let body = self.body;
@@ -203,7 +203,7 @@ impl<'a> Builder<'_, 'a> {
             |s: SymbolId| matches!(body.types.kind(body.symbols[s].ty), TypeKind::Array { .. });
         let mut rows = RowsApart::of(self.followed(buffers), buffers);
         for c in self.input.offload.conditions.iter().filter(|c| c.met_by != MetBy::Proof) {
-            if rows.meets(body, c, reductions) {
+            if rows.meets(body, c, held) {
                 continue;
             }
             let ConditionKind::NoAlias(a, b) = &c.kind else { continue };
@@ -217,7 +217,7 @@ impl<'a> Builder<'_, 'a> {
                 }
                 // An accumulator's cell is kept apart below.
                 _ if [a, b].iter().any(|o| {
-                    at(o.symbol).is_none() && reductions.iter().any(|r| r.cell && r.symbol == o.symbol)
+                    at(o.symbol).is_none() && held.iter().any(|r| r.cell && r.symbol == o.symbol)
                 }) =>
                 {
                     continue
@@ -256,7 +256,7 @@ impl<'a> Builder<'_, 'a> {
                 }
                 tests.add(TestKind::Outside { symbol: s.symbol, buffer: k }, None);
             }
-            for r in reductions.iter().filter(|r| !r.cell && reachable(r.symbol)) {
+            for r in held.iter().filter(|r| !r.cell && reachable(r.symbol)) {
                 if b.rows.is_some() {
                     rows.variable(r.symbol);
                     continue;
@@ -264,7 +264,7 @@ impl<'a> Builder<'_, 'a> {
                 tests.add(TestKind::Outside { symbol: r.symbol, buffer: k }, None);
             }
         }
-        for kind in self.cell_tests(buffers, scalars, reductions) {
+        for kind in self.cell_tests(buffers, scalars, held) {
             match kind {
                 TestKind::CellInVariable { symbol, .. } if !self.is_addressable(symbol) => self
                     .reasons
@@ -274,7 +274,7 @@ impl<'a> Builder<'_, 'a> {
                 kind => tests.add(kind, None),
             }
         }
-        rows.cells.extend((0..reductions.len()).filter(|&k| reductions[k].cell));
+        rows.cells.extend((0..held.len()).filter(|&k| held[k].cell));
         let is_needed = rows.is_needed || !rows.cells.is_empty() && rows.is_any;
         if let Some(&s) = rows.variables.iter().find(|&&s| is_needed && !self.is_addressable(s)) {
             self.reasons.push(Reason { kind: RefusalKind::UntestableOverlap(s), term: self.target });
@@ -322,7 +322,7 @@ impl RowsApart<'_> {
     }
 
     /// Whether the condition is one that the test meets.
-    fn meets(&mut self, body: &Body, c: &analysis::Condition, reductions: &[ReductionPlan]) -> bool {
+    fn meets(&mut self, body: &Body, c: &analysis::Condition, held: &[Held]) -> bool {
         // an inner loop's row that stays the same is one of them
         let family = |s: SymbolId| body.path_term(s).and_then(|t| body.path_of(t)).map(|p| p.family);
         let is_rows = |s: SymbolId| {
@@ -348,7 +348,7 @@ impl RowsApart<'_> {
         };
         for s in others.into_iter().filter(|s| !is_rows(*s)).collect::<Vec<_>>() {
             let is_buffer = self.buffers.iter().any(|b| b.symbol == s);
-            let is_cell = reductions.iter().any(|r| r.cell && r.symbol == s);
+            let is_cell = held.iter().any(|r| r.cell && r.symbol == s);
             match () {
                 () if is_buffer || is_cell => {}
                 () if is_plain_variable(body, s) => self.variable(s),

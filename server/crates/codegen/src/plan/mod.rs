@@ -54,6 +54,8 @@ pub use ends::{EarlyApart, EndsPlan};
 pub use functions::{DeviceFunction, FunctionTrouble};
 pub(crate) use jagged::row_length;
 pub use jagged::RowLengths;
+pub(crate) use keyed::{held, Held};
+pub use keyed::{Choice, KeyedPlan, KeyedVariable};
 pub use memory::{BufferPlan, EachPlan};
 pub use names::has_word;
 pub(crate) use names::{part as name_part, Namer};
@@ -447,7 +449,7 @@ pub enum TestKind {
         symbol: SymbolId,
         buffer: usize,
     },
-    /// The cell of a reduction (by position in [`Kernel::reductions`]) does not lie inside a buffer, is not another
+    /// The cell of a reduction or of a chosen value (by position in [`held`]) does not lie inside a buffer, is not another
     /// reduction's, and is no part of a variable.
     CellInBuffer {
         cell: usize,
@@ -528,48 +530,15 @@ pub struct ReductionPlan {
 }
 
 impl Kernel {
+    /// What reductions end in, then what chosen values do.
+    pub(crate) fn held(&self) -> Vec<Held> {
+        held(&self.reductions, &self.keyed)
+    }
+
     /// Whether blocks leave partial results that the host combines.
     pub fn has_partials(&self) -> bool {
         !self.reductions.is_empty() || !self.keyed.is_empty()
     }
-}
-
-/// Variables whose values after the loop are those of one iteration. Each thread keeps those of the best iteration it
-/// ran, with that iteration's number; blocks and then the host choose among them.
-#[derive(Clone, PartialEq, Debug)]
-pub struct KeyedPlan {
-    pub choice: Choice,
-    /// For extremes the first holds the value compared.
-    pub variables: Vec<KeyedVariable>,
-    /// Statements after which the thread notes its iteration; none: at the start of every iteration.
-    pub marks: Vec<TermId>,
-    /// The thread's noted iteration, -1 before there is one.
-    pub at_name: String,
-    /// Names in the host block.
-    pub device_name: String,
-    pub partial_name: String,
-    pub best_name: String,
-}
-
-/// Which iteration counts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Choice {
-    /// The last of those noted.
-    Last,
-    /// The one with the least or greatest value, of equal ones the first or the last.
-    Extreme { least: bool, last: bool },
-}
-
-/// One variable of a [`KeyedPlan`].
-#[derive(Clone, PartialEq, Debug)]
-pub struct KeyedVariable {
-    pub symbol: SymbolId,
-    pub ty: TypeId,
-    /// Threads begin with the value from before the loop, which they are given; else with one that is not used.
-    pub begun: bool,
-    /// Names in the host block.
-    pub device_name: String,
-    pub partial_name: String,
 }
 
 /// A statement that is printed as an atomic operation.

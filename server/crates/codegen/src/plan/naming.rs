@@ -57,7 +57,7 @@ impl<'a> Builder<'_, 'a> {
         scalars: &[Scalar],
         reductions: &mut [ReductionPlan],
         privates: &[SymbolId],
-        keyed: &[KeyedPlan],
+        keyed: &mut [KeyedPlan],
         inductions: &[InductionPlan],
         views: &[View],
         dims: &[Dim],
@@ -70,18 +70,23 @@ impl<'a> Builder<'_, 'a> {
             .chain(buffers.iter().map(|b| b.symbol))
             .chain(reductions.iter().filter(|r| !r.cell).map(|r| r.symbol))
             .chain(privates.iter().copied())
-            .chain(keyed.iter().flat_map(|k| &k.variables).map(|v| v.symbol))
+            .chain(keyed.iter().flat_map(|k| &k.variables).filter(|v| !v.cell).map(|v| v.symbol))
             .chain(inductions.iter().map(|i| i.symbol))
             .chain(views.iter().filter(|v| !v.declared_inside).map(|v| v.symbol))
             .chain(dims.iter().map(|d| d.index).filter(|_| self.input.offload.threads.is_none()));
         for s in outer {
             names.entry(s).or_insert_with(|| namer.fresh(&variable(body, s)));
         }
+        let prefix = &self.prefix;
+        let mut own = |symbol: SymbolId, cell: bool| match cell {
+            true => namer.fresh(&format!("{prefix}my_{}", variable(body, symbol))),
+            false => names.get(&symbol).cloned().unwrap_or_default(),
+        };
         for r in reductions {
-            r.name = match r.cell {
-                true => namer.fresh(&format!("{}my_{}", self.prefix, variable(body, r.symbol))),
-                false => names.get(&r.symbol).cloned().unwrap_or_default(),
-            };
+            r.name = own(r.symbol, r.cell);
+        }
+        for v in keyed.iter_mut().flat_map(|k| &mut k.variables) {
+            v.name = own(v.symbol, v.cell);
         }
         if let Some(code) = &self.input.offload.threads {
             let indices = self.thread_indices(code);

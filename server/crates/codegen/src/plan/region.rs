@@ -160,7 +160,12 @@ impl<'a> Builder<'_, 'a> {
                 r.cell && region.arrays.iter().any(|a| a.own && a.buffer.symbol == r.symbol)
             };
             let left = k.reductions.iter().filter(|r| !is_own(r)).map(|r| r.symbol);
-            let chosen = k.keyed.iter().flat_map(|k| &k.variables).map(|v| v.symbol);
+            let (cells, chosen): (Vec<_>, Vec<_>) =
+                k.keyed.iter().flat_map(|k| &k.variables).partition(|v| v.cell);
+            for v in cells {
+                self.refuse(RefusalKind::ReductionCell, v.place);
+            }
+            let chosen = chosen.into_iter().map(|v| v.symbol);
             let finals = nest.finals.iter().map(|f| f.symbol);
             for s in read.chain(left).chain(chosen).chain(finals).filter(|&s| !known(s)) {
                 self.refuse(RefusalKind::Unclassified(s), at);
@@ -291,7 +296,8 @@ impl<'a> Builder<'_, 'a> {
             region.exchanged.iter().filter(|e| !e.declared).map(|e| e.symbol).collect();
         let all = &region.statements;
         let is_exchanged = |s: SymbolId| region.exchanged.iter().any(|e| e.symbol == s);
-        let mut names = self.kernel_names(&buffers, &scalars, &mut [], &pointers, &[], &[], &[], &[], all);
+        let mut names =
+            self.kernel_names(&buffers, &scalars, &mut [], &pointers, &mut [], &[], &[], &[], all);
         for b in &mut buffers {
             // a table is where its rows are
             if let Some(name) = names.get(&b.symbol).cloned().filter(|_| is_exchanged(b.shown_by(body))) {

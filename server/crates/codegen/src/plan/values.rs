@@ -8,6 +8,7 @@ use term::{BinOp, Body, IntKind, Op, SymbolId, TermId, TypeKind};
 use super::build::Builder;
 use super::support::Support;
 use super::{bounds, BufferPlan, Dim, FinalValue, Plan, RefusalKind, RowsPlan, Test, TestKind};
+use crate::access::mentions;
 
 /// An invariant value, read once on the host as a 64-bit integer.
 #[derive(Clone, PartialEq, Debug)]
@@ -135,7 +136,10 @@ impl<'a> Builder<'_, 'a> {
                 continue;
             };
             let first = |t: TermId| self.in_first_header(t);
-            let is_safe = |t: TermId| !may_trap(body, t) || first(t) || self.is_in_what_is_read(t, &first);
+            let is_safe = |t: TermId| {
+                let computed = first(t) || self.is_computed_before(t);
+                !may_trap(body, t) || computed || self.is_in_what_is_read(t, &first)
+            };
             let early = match p {
                 Param::Symbol(_) | Param::Row(_) | Param::Longest(_) | Param::End { .. } => true,
                 Param::Term(t) => is_safe(t),
@@ -155,6 +159,68 @@ impl<'a> Builder<'_, 'a> {
             values.push(HostValue { param: p, kind, limit: None, early, guarded, used: true });
         }
         values
+    }
+
+    /// Whether the term, made of the function's own numbers, was computed before the loop whatever way led there, when these were what
+    /// they are now: it would have trapped then.
+    fn is_computed_before(&self, t: TermId) -> bool {
+        let body = self.body;
+        let plain = body.walk(t).all(|x| match body.op(x) {
+            Op::Sym(s) => body.symbols[*s].is_own_scalar(),
+            Op::Int(_) | Op::Cast => true,
+            Op::Binary(op) => !op.is_logical(),
+            _ => false,
+        });
+        let writes = |e: TermId| {
+            body.walk(e).any(|x| {
+                let set = match body.op(x) {
+                    Op::Declare(s) => Some(*s),
+                    op if op.is_write() => body.args(x).first().and_then(|&p| body.as_symbol(p)),
+                    _ => None,
+                };
+                set.is_some_and(|s| mentions(body, t, s))
+            })
+        };
+        let leads_in = |e: TermId| {
+            let jumps =
+                |x: TermId| matches!(body.op(x), Op::Label(_) | Op::Case | Op::Default | Op::Reject(_));
+            body.walk(e).any(jumps)
+        };
+        // evaluated whenever the statement is
+        let is_of = |statement: TermId| {
+            let mut at = t;
+            while at != statement {
+                let Some(p) = self.parents[at.0 as usize] else { return false };
+                let sure = match body.op(p) {
+                    Op::Declare(_) | Op::Assign | Op::Comma | Op::Unary(_) | Op::Cast => true,
+                    Op::Binary(op) => !op.is_logical(),
+                    _ => false,
+                };
+                if !sure {
+                    return false;
+                }
+                at = p;
+            }
+            true
+        };
+        let mut at = self.target;
+        while let Some(p) = self.parents[at.0 as usize].filter(|_| plain) {
+            if *body.op(p) == Op::List {
+                let before: Vec<TermId> = body.args(p).iter().copied().take_while(|&a| a != at).collect();
+                for b in before.into_iter().rev() {
+                    if writes(b) || leads_in(b) {
+                        return false;
+                    }
+                    if is_of(b) {
+                        return true;
+                    }
+                }
+            } else if writes(p) || leads_in(p) {
+                return false;
+            }
+            at = p;
+        }
+        false
     }
 
     /// Whether the term stands in the outermost loop's first value or condition, which are always evaluated.
@@ -302,16 +368,13 @@ impl<'a> Builder<'_, 'a> {
     fn reached(&self, t: TermId, inner: &mut dyn FnMut(TermId) -> bool) -> bool {
         let body = self.body;
         let in_band = |l: TermId| self.band.iter().any(|b| b.0.term == l);
-        let skips =
-            body.walk(self.target).any(|c| matches!(body.op(c), Op::Continue | Op::Break | Op::Switch));
         let mut at = t;
         while let Some(p) = self.parents[at.0 as usize] {
             let place = body.args(p).iter().position(|&a| a == at).unwrap_or(0);
             let sure = match body.op(p) {
                 Op::While => in_band(p) || place == 0,
-                Op::If | Op::Select | Op::Binary(BinOp::And | BinOp::Or) => place == 0,
+                Op::If | Op::Select | Op::Switch | Op::Binary(BinOp::And | BinOp::Or) => place == 0,
                 Op::For => in_band(p) || place < 2 || place == 3 && inner(p),
-                Op::List => !skips,
                 _ => true,
             };
             // the program may end before it comes here
@@ -320,6 +383,8 @@ impl<'a> Builder<'_, 'a> {
                 (Op::For, args) if place == 2 => args.get(3..4).unwrap_or(&[]),
                 (_, args) => args.get(..place).unwrap_or(&[]),
             };
+            // a jump before it leads elsewhere
+            let sure = sure && !before.iter().any(|&b| analysis::leaves_early(body, b));
             let is_tested = |a: &TermId| body.asserted(*a).is_some() && self.asserted_condition(*a).is_some();
             let asserted: Vec<TermId> = before.iter().flat_map(|&b| body.walk(b)).filter(is_tested).collect();
             if !sure || !asserted.into_iter().rev().all(&mut *inner) {

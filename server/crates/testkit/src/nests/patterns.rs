@@ -17,7 +17,7 @@ impl Gen {
 
     /// What is looked at after the loops: the more, the more is live out of them.
     pub(super) fn pattern_result(&mut self) -> String {
-        let parts = ["bk", "bm", "bj", "lw", "tc", "wk[0]", "wk[1]", "wk[3]"];
+        let parts = ["bk", "bm", "bj", "lw", "tc", "wk[0]", "wk[1]", "wk[2]", "wk[3]"];
         let chosen: Vec<&str> = parts.iter().copied().filter(|_| self.rng.chance(35)).collect();
         if chosen.is_empty() {
             "0".to_owned()
@@ -33,11 +33,6 @@ impl Gen {
         let c = self.condition();
         let one_line = |a: &super::Array| matches!(a.place, Place::Pointer { .. }) && !a.subscripts;
         let target = self.arrays.iter().find(|a| one_line(a)).cloned();
-        let block = |head: String, body: Vec<String>| Stmt::Block {
-            head,
-            body: body.into_iter().map(Stmt::Line).collect(),
-            tail: String::new(),
-        };
         let y = self.fresh("y");
         match (self.rng.below(17), target) {
             // histograms, and two operators or a look at the count
@@ -95,25 +90,7 @@ impl Gen {
                 out
             }
             // extremes with their place
-            (7..=9, _) => {
-                let rel = *self.rng.pick(&["<", "<=", ">", ">="]);
-                let kept = if self.rng.chance(85) { e.clone() } else { format!("{e} + 1") };
-                let test =
-                    if self.rng.chance(50) { format!("{e} {rel} bm") } else { format!("bm {rel} {e}") };
-                let test = if self.rng.chance(25) { format!("{c} && {test}") } else { test };
-                let mut body = vec![format!("bm = {kept};"), format!("bk = (int){i};")];
-                if self.rng.chance(40) {
-                    body.push(format!("bj = {e} * 2;"));
-                }
-                if self.rng.chance(30) {
-                    body.reverse();
-                }
-                let mut out = vec![block(format!("if ({test})"), body)];
-                if self.rng.chance(15) {
-                    out.push(Stmt::Line(format!("{place} = {};", *self.rng.pick(&["bk", "bm"]))));
-                }
-                out
-            }
+            (7..=9, _) => self.extreme(&i, &e, &c, &place),
             // last values
             (10, _) => line(format!("if ({c}) lw = {e};")),
             (11, _) => line(format!("if ({c}) lw = {e}; else lw = (int){i};")),
@@ -125,6 +102,28 @@ impl Gen {
             (14, _) => vec![Stmt::Line(format!("wk[{}] += {e};", self.rng.below(3)))],
             _ => self.carried_sum(&y, &e, &c, &place),
         }
+    }
+    /// An extreme with its place, and what may happen to them on the way.
+    fn extreme(&mut self, i: &str, e: &str, c: &str, place: &str) -> Vec<Stmt> {
+        let rel = *self.rng.pick(&["<", "<=", ">", ">="]);
+        // in variables, or in memory that other statements use, too
+        let key = *self.rng.pick(&["bm", "bm", "bm", "wk[1]"]);
+        let at = *self.rng.pick(&["bk", "bk", "bk", "wk[2]"]);
+        let kept = if self.rng.chance(85) { e.to_owned() } else { format!("{e} + 1") };
+        let test = if self.rng.chance(50) { format!("{e} {rel} {key}") } else { format!("{key} {rel} {e}") };
+        let test = if self.rng.chance(25) { format!("{c} && {test}") } else { test };
+        let mut body = vec![format!("{key} = {kept};"), format!("{at} = (int){i};")];
+        if self.rng.chance(40) {
+            body.push(format!("bj = {e} * 2;"));
+        }
+        if self.rng.chance(30) {
+            body.reverse();
+        }
+        let mut out = vec![block(format!("if ({test})"), body)];
+        if self.rng.chance(15) {
+            out.push(Stmt::Line(format!("{place} = {};", *self.rng.pick(&[at, key]))));
+        }
+        out
     }
     /// A sum that goes through a variable, and what may happen to it on the way.
     fn carried_sum(&mut self, y: &str, e: &str, c: &str, place: &str) -> Vec<Stmt> {
@@ -153,4 +152,8 @@ impl Gen {
         let body = body.into_iter().map(Stmt::Line).collect();
         vec![Stmt::Block { head, body, tail: String::new() }]
     }
+}
+
+fn block(head: String, body: Vec<String>) -> Stmt {
+    Stmt::Block { head, body: body.into_iter().map(Stmt::Line).collect(), tail: String::new() }
 }

@@ -38,7 +38,8 @@ pub(crate) fn has_continue(body: &Body, inner: TermId) -> bool {
     jumps(body, inner, false)
 }
 
-pub(super) fn leaves_early(body: &Body, inner: TermId) -> bool {
+/// Whether a `continue` or a `break` below the term leads out of it.
+pub fn leaves_early(body: &Body, inner: TermId) -> bool {
     jumps(body, inner, true)
 }
 

@@ -215,7 +215,8 @@ impl Host<'_> {
     /// That the cell of a reduction is nothing else that the kernel uses.
     fn cell_test(&mut self, kind: &TestKind) -> Option<Term> {
         let plan = self.plan;
-        let place = |k: usize| self.kernel.reductions.get(k).map(|r| quoted(&self.c, r.place));
+        let held = self.kernel.held();
+        let place = |k: usize| held.get(k).map(|r| quoted(&self.c, r.place));
         let (k, words) = match *kind {
             TestKind::CellInBuffer { cell, buffer } => {
                 let name = plan.body.symbols[plan.buffers.get(buffer)?.symbol].name.to_string();

@@ -147,7 +147,7 @@ impl<'p> Givens<'p> {
     pub(crate) fn new(plan: &'p Plan<'p>, kernel: &'p Kernel, steps: Option<&'p Steps<'p>>) -> Givens<'p> {
         let mut results: Vec<SymbolId> = Vec::new();
         results.extend(kernel.reductions.iter().filter(|r| !r.cell).map(|r| r.symbol));
-        results.extend(kernel.keyed.iter().flat_map(|k| &k.variables).map(|v| v.symbol));
+        results.extend(kernel.keyed.iter().flat_map(|k| &k.variables).filter(|v| !v.cell).map(|v| v.symbol));
         results.extend(plan.finals.iter().map(|f| f.symbol));
         let mut names = Namer::default();
         for taken in ["malloc", "free", "memcpy", &kernel.name].into_iter().chain(plan.target.host.names()) {
@@ -394,10 +394,10 @@ impl<'p> Givens<'p> {
         self.add(Key::At(s), &wish_of(&name, "result"), [&ty[0], &ty[1]], format!("&{name}"), false)
     }
 
-    /// The address of the cell that a reduction ends in.
+    /// The address of the cell that a result goes into, by its number in [`Kernel::held`].
     pub(crate) fn cell(&mut self, k: usize) -> String {
         let plan = self.plan;
-        let Some(r) = self.c.kernel.reductions.get(k) else { return String::new() };
+        let Some(r) = self.c.kernel.held().get(k).copied() else { return String::new() };
         let place = term_text(&self.c, r.place);
         let wish = match self.is_csharp() {
             true => wish_of(&place, "result"),

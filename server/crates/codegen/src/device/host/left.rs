@@ -21,9 +21,9 @@ pub(super) fn left_by_blocks<'p>(plan: &'p Plan<'_>, kernel: &'p Kernel) -> Vec<
     }
     for k in &kernel.keyed {
         left.push(Left { ty: "long long", partial: &k.partial_name, device: &k.device_name });
-        for v in &k.variables {
-            let ty = keyed::type_name(plan, v, Dialect::Device);
-            left.push(Left { ty, partial: &v.partial_name, device: &v.device_name });
+        for v in keyed::noted(k) {
+            let ty = keyed::type_name(plan, &v, Dialect::Device);
+            left.push(Left { ty, partial: v.partial_name, device: v.device_name });
         }
     }
     left
