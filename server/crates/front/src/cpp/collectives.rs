@@ -1,8 +1,9 @@
-//! What a block or a warp computes together with CUB: `cub::BlockReduce<float, 256>(temp).Sum(x)` as a value that nobody knows, which the
-//! threads exchange in shared memory of the library's own (CUB documentation, "BlockReduce", "BlockScan", "WarpReduce", "WarpScan").
+//! What a block computes together with CUB: `cub::BlockReduce<float, 256>(temp).Sum(x)` as a value that nobody knows, which the
+//! threads exchange in shared memory of the library's own (CUB documentation, "BlockReduce", "BlockScan").
 //!
 //! That memory may not be used again before a barrier, and all threads must come: so such a call is read where a kernel has one alone
-//! for its memory, behind no `return` and under no condition. It orders nothing. Deliberately absent: loads and stores of blocks, sorting, in loops.
+//! for its memory, behind no `return` and under no condition. It orders nothing. Deliberately absent: loads and stores of blocks, sorting, calls in loops, and
+//! what warps compute, each of which needs memory of its own.
 //! Beside it: a structure that converts to a pointer to dynamic shared memory, as templates of kernels do.
 
 use super::plain::{Plain, TYPE_WORDS};
@@ -11,7 +12,7 @@ use crate::c::is_keyword;
 /// The function that stands for what comes of it; its second argument has the type.
 pub(crate) const COLLECTIVE: &str = "__cub_collective";
 
-const CLASSES: [&str; 4] = ["BlockReduce", "BlockScan", "WarpReduce", "WarpScan"];
+const CLASSES: [&str; 2] = ["BlockReduce", "BlockScan"];
 
 impl<'a> Plain<'a, '_> {
     /// `typedef cub::BlockReduce<…> Reduce;`, `using Reduce = …;` and `__shared__ Reduce::TempStorage temp;`: noted, and no statement.

@@ -78,6 +78,8 @@ fn collectives_of_cub_touch_no_memory_of_the_kernel() {
         "if (i >= n) return; float sum = Reduce(temp).Sum(v); if (threadIdx.x == 0) out[blockIdx.x] = sum;",
     ));
     not_free(&body("float sum = Reduce(temp).Sum(v); out[blockIdx.x] = sum;"));
+    // the warps of a block share what each of them needs alone
+    not_free("__global__ void f(const float *in, float *out) { typedef cub::WarpReduce<float> Reduce; __shared__ typename Reduce::TempStorage temp; int i = blockIdx.x * blockDim.x + threadIdx.x; float sum = Reduce(temp).Sum(in[i]); if (threadIdx.x % 32 == 0) out[i] = sum; }");
     // where it stands among others' memory it orders nothing
     not_free(&body("out[threadIdx.x] = v; float sum = Reduce(temp).Sum(v); if (blockIdx.x == 0) out[threadIdx.x + 512] = sum + out[threadIdx.x + 1];"));
 }
