@@ -52,6 +52,12 @@ pub(crate) mod c {
     pub(crate) const MAX_CHAIN: usize = 1000;
 }
 
+/// Of `c::lex`.
+pub(crate) mod c_lex {
+    /// Bytes between the quote and the parenthesis of a raw literal: no compiler takes more (C++20 5.13.5).
+    pub(crate) const MAX_DELIMITER: usize = 16;
+}
+
 /// Of `c::objects`.
 pub(crate) mod c_objects {
     /// Deepest nesting of structures looked into.

@@ -10,6 +10,7 @@ mod cuda;
 mod hip;
 pub mod math;
 mod reserved;
+pub mod toolkit;
 mod words;
 
 use term::device::{AtomicOp, Scope, Word};

@@ -7,6 +7,8 @@
 //!
 //! Deliberately absent: values that only a run can tell, functions of more than declarations and one `return`.
 
+mod memory;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -52,6 +54,8 @@ pub struct LaunchGiven {
     pub shared_bytes: Option<u64>,
     /// Of the kernel's integer parameters, by position.
     pub values: Vec<Option<i64>>,
+    /// Bytes of the memory at whose start its pointers point, by position.
+    pub bytes: Vec<Option<u64>>,
     /// In the order block, grid, shared memory, arguments; so many were taken for the block.
     pub taken: Vec<Taken>,
     pub block_taken: usize,
@@ -71,6 +75,8 @@ pub struct LaunchContext<'a> {
     pub name_at: &'a dyn Fn(&Body, TermId) -> Option<Arc<str>>,
     /// A function's text by name, or that of any instance of the template of this name.
     pub function: &'a dyn Fn(&str) -> Option<&'a Body>,
+    /// Whether every `sizeof` of a function is that of a type which its text names, and none that a template leaves open.
+    pub are_sizes_said: &'a dyn Fn(&Body) -> bool,
     /// The constant that a name of a header stands for wherever one of that name is defined.
     pub constant: &'a dyn Fn(&str) -> Option<i64>,
     pub limits: gpu::Limits,
@@ -97,9 +103,16 @@ pub fn launch_given<'a>(cx: &LaunchContext<'a>, body: &'a Body, launch: TermId) 
             };
             let given = way.launch(&frame, launch);
             let most = *way.most.borrow();
-            if !out.iter().any(|g| g.grid == given.grid && g.block == given.block && g.values == given.values)
-            {
-                out.push(given);
+            let same = |g: &&mut LaunchGiven| {
+                g.grid == given.grid && g.block == given.block && g.values == given.values
+            };
+            match out.iter_mut().find(same) {
+                None => out.push(given),
+                Some(known) => {
+                    for (mine, other) in known.bytes.iter_mut().zip(&given.bytes) {
+                        *mine = mine.filter(|_| mine == other);
+                    }
+                }
             }
             pick += 1;
             if pick >= most || out.len() >= MAX_WAYS {
@@ -205,6 +218,7 @@ impl<'a> Way<'_, '_, 'a> {
         let number = |a: TermId| frame.body.types.as_int(frame.body.ty(a)).is_some();
         let value = |&a: &TermId| number(a).then(|| self.settled(|| self.int(frame, a))).flatten();
         out.values = args.iter().map(value).collect();
+        out.bytes = args.iter().map(|&a| self.bytes(frame, a)).collect();
         for t in self.taken.take() {
             if !out.taken.contains(&t) {
                 out.taken.push(t);

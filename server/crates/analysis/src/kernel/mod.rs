@@ -26,6 +26,7 @@ mod replay;
 mod requests;
 mod sampled;
 mod set_variables;
+mod shapes;
 mod steps;
 mod symbolic;
 mod trace;
@@ -124,6 +125,8 @@ pub enum KernelObstacle {
     NoLaunch,
     /// The launch has more threads or steps than are looked at.
     TooLarge,
+    /// The proof for every launch asks more questions than are answered.
+    Questions,
     /// In the launch numbers computed from indices may pass what their types hold.
     Wraps,
     /// Of some launches the text says a part, and what is proved of the others need not hold for them.

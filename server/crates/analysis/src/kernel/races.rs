@@ -13,7 +13,8 @@ use term::{Body, Op, TermId};
 use super::collect::Seen;
 use super::replay::{self, Meeting, ObjectKind, Site, Trace};
 use super::sampled;
-use super::symbolic::{self, Axes, Wanted};
+use super::shapes::{axes_of, tile_of};
+use super::symbolic::{self, Wanted};
 use super::{BarrierFact, BarrierVerdict, KernelFacts, KernelLaunch, KernelObstacle, Split};
 use crate::calls::inline;
 use crate::limits::kernel_races::MAX_LISTED;
@@ -115,6 +116,8 @@ pub enum RaceObstacle {
         object: Arc<str>,
         first: (Arc<str>, TermId),
         second: (Arc<str>, TermId),
+        /// Parameters that say how far apart its rows are, of which nothing is known.
+        strides: Vec<Arc<str>>,
     },
     /// Two blocks meet here if the fences and atomic operations do not order them, which what counters hold decides.
     Fenced {
@@ -134,6 +137,8 @@ pub enum RaceObstacle {
         parameters: [Arc<str>; 2],
         at: base::Span,
     },
+    /// This stands against a proof for every launch, and the one that is known is too large to follow thread by thread.
+    Unfollowed(Box<RaceObstacle>),
     /// There is none with these values, which were taken for the launch; with others, which the program may launch it with, nobody knows.
     Taken(Vec<(Arc<str>, i64)>),
 }
@@ -198,7 +203,11 @@ pub(super) fn examine(
             match proof(body, program, seen, launch) {
                 Ok(free) => free,
                 Err(_) if trace.missed.is_some() => RaceVerdict::Unknown(why),
-                Err(_) => {
+                Err(proof) => {
+                    let why = match why {
+                        RaceObstacle::Kernel(KernelObstacle::TooLarge) => unfollowed(proof),
+                        why => why,
+                    };
                     let with_values = sampled::with_values(body, program, seen, launch);
                     with_values.unwrap_or(RaceVerdict::Unknown(why))
                 }
@@ -247,8 +256,8 @@ fn part(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch, fact
         (Ok(free), ..) => free,
         (_, Some(race), _) => race,
         (_, _, Some(m)) => RaceVerdict::Unknown(RaceObstacle::Barrier(m.site.term)),
-        _ => {
-            let unknown = RaceVerdict::Unknown(RaceObstacle::Kernel(KernelObstacle::TooLarge));
+        (Err(why), ..) => {
+            let unknown = RaceVerdict::Unknown(unfollowed(why));
             sampled::with_values(body, program, seen, launch).unwrap_or(unknown)
         }
     };
@@ -268,35 +277,14 @@ fn part(body: &Body, program: &Program, seen: &Seen, launch: &KernelLaunch, fact
     facts.out_of_range = Some(outside);
 }
 
-/// The shape of the first shared array, as a block: rows along y.
-pub(super) fn tile_of(body: &Body) -> Option<[u32; 3]> {
-    let of = |ty| match body.types.kind(ty) {
-        term::TypeKind::Array { of, len: term::Len::Const(n) } => Some((*of, u32::try_from(*n).ok()?)),
-        _ => None,
-    };
-    body.symbols.iter().filter(|s| s.storage == term::Storage::Shared).find_map(|s| {
-        let (row, n) = of(s.ty)?;
-        let block = of(row).map_or([n, 1, 1], |(_, m)| [m, n, 1]);
-        (block.iter().product::<u32>() <= gpu::Limits::default().block_threads).then_some(block)
-    })
-}
-
-/// How many axes a proof must be for: every launch has threads along x; along the others those have that name them, and the
-/// known one. Second: the same with threads and blocks told apart, where that is less. Last: one block alone, where the kernel names none
-/// and nothing says that there are more.
-fn axes_of(body: &Body, program: &Program, launch: &KernelLaunch) -> [Option<Axes>; 3] {
-    let wide = |e: Option<[u32; 3]>, a: usize| e.is_some_and(|e| e[a] > 1);
-    let most = |named: &[bool; 3], e: Option<[u32; 3]>| {
-        (1..3).rev().find(|&a| named[a] || wide(e, a)).map_or(1, |a| a as u32 + 1)
-    };
-    let named = super::eval::axes(body, program);
-    let all = most(&named, launch.block).max(most(&named, launch.grid));
-    let [threads, blocks] = super::eval::axes_apart(body, program);
-    let less = Axes { threads: most(&threads, launch.block), blocks: most(&blocks, launch.grid) };
-    let all = Axes { threads: all, blocks: all };
-    let alone = Axes { threads: less.threads, blocks: 0 };
-    let names_none = launch.grid.is_none() && !super::eval::names_blocks(body, program);
-    [Some(all), (less != all).then_some(less), names_none.then_some(alone)]
+/// What stands against a verdict with a launch that is too large to follow: what does against a proof says more.
+fn unfollowed(proof: RaceObstacle) -> RaceObstacle {
+    use KernelObstacle::{Budget, NoLaunch, NotFound, TooLarge};
+    match proof {
+        RaceObstacle::Kernel(NoLaunch | NotFound | TooLarge) => RaceObstacle::Kernel(TooLarge),
+        why @ (RaceObstacle::Kernel(Budget) | RaceObstacle::Unfollowed(_)) => why,
+        why => RaceObstacle::Unfollowed(Box::new(why)),
+    }
 }
 
 /// A proof for every launch, else for every one with these blocks, else for this one.
@@ -449,8 +437,9 @@ fn at_home(e: &inline::Expanded, why: RaceObstacle) -> RaceObstacle {
         RaceObstacle::Kernel(Structure(t)) => RaceObstacle::Kernel(Structure(home(t))),
         why @ RaceObstacle::Kernel(_) => why,
         RaceObstacle::Barrier(t) => RaceObstacle::Barrier(home(t)),
-        RaceObstacle::MayMeet { object, first, second } => RaceObstacle::MayMeet {
+        RaceObstacle::MayMeet { object, first, second, strides } => RaceObstacle::MayMeet {
             object,
+            strides,
             first: (first.0, home(first.1)),
             second: (second.0, home(second.1)),
         },
@@ -460,6 +449,7 @@ fn at_home(e: &inline::Expanded, why: RaceObstacle) -> RaceObstacle {
             second: (second.0, home(second.1)),
         },
         RaceObstacle::OutOfRange(f, t) => RaceObstacle::OutOfRange(f, home(t)),
+        RaceObstacle::Unfollowed(why) => RaceObstacle::Unfollowed(Box::new(at_home(e, *why))),
         why @ (RaceObstacle::Given { .. } | RaceObstacle::Taken(_)) => why,
         RaceObstacle::SameValue { object, term } => RaceObstacle::SameValue { object, term: home(term) },
     }
@@ -555,7 +545,8 @@ fn with_launch(trace: &Trace, barriers: &[BarrierFact], launch: &KernelLaunch) -
     } else if m.certain && m.same_value {
         RaceObstacle::SameValue { object, term: m.first.site.term }
     } else {
-        RaceObstacle::MayMeet { object, first: place(m.first.site), second: place(m.second.site) }
+        let (first, second) = (place(m.first.site), place(m.second.site));
+        RaceObstacle::MayMeet { object, first, second, strides: Vec::new() }
     })
 }
 

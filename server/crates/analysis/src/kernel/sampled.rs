@@ -297,7 +297,7 @@ pub(super) fn guessed(body: &Body, program: &Program, seen: &Seen, launch: &Kern
                 continue;
             }
             // who is left early may fall outside later, though hardly of a tile of the block's own shape
-            filled |= !shown.cut || races::tile_of(body) == Some(block);
+            filled |= !shown.cut || super::shapes::tile_of(body) == Some(block);
             let kept = in_both(common, shown.list);
             if kept.is_empty() {
                 return unknown(KernelObstacle::NoLaunch);

@@ -284,6 +284,10 @@ impl<'a> Values<'a> for WarpTrace<'a> {
                 Val::number(values[0].clone().int().zip(&values[1].clone().int(), mask, pick))
             }
             Called::Word(word) if Word::is_of_threads(word) => self.of_threads(values.first(), mask),
+            Called::Library(name) if gpu::toolkit::changes(name).is_some() => {
+                self.untold = true;
+                Val::UNKNOWN
+            }
             _ => {
                 self.lost |= !super::uniformity::is_harmless(body, t);
                 // whoever is given an address may touch what it points to

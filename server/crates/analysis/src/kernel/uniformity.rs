@@ -376,6 +376,7 @@ fn is_arithmetic(name: &str) -> bool {
     term::intrinsic(name).is_some()
         || matches!(name, "min" | "max" | "dim3")
         || gpu::math::function(name).is_some()
+        || gpu::toolkit::function(name).is_some_and(|f| f.changes.is_none())
 }
 
 /// Calls of library functions that store nothing to global memory.
@@ -385,7 +386,10 @@ pub(super) fn is_harmless(body: &Body, call: TermId) -> bool {
     of_device
         || is_arithmetic(name)
         || is_vector(name)
-        || matches!(name, "__cg_reduce_sync" | "clock" | "clock64" | "__nanosleep" | "__prof_trigger")
+        || matches!(
+            name,
+            "__cg_reduce_sync" | "__cub_collective" | "clock" | "clock64" | "__nanosleep" | "__prof_trigger"
+        )
 }
 
 /// Vectors made of their parts.

@@ -17,7 +17,7 @@ use crate::c::env::{Exported, Frozen};
 use crate::c::headers::{is_standard, Ask, Header, HeaderId, Headers, Source};
 use crate::c::lex::Kind;
 use crate::c::pp::pack::Pack;
-use crate::c::pp::{self, Line, MacroState, MacroToken, Macros, Piece, Spliced};
+use crate::c::pp::{self, Line, Macro, MacroState, MacroToken, Macros, Piece, Spliced};
 use crate::c::unit::{hash, source, Walk, Way};
 use crate::c::{self, known, vendors};
 use crate::limits::c_include::{MAX_BYTES, MAX_DEPTH, MAX_FUNCTIONS, MAX_SELF, MAX_SPLICED};
@@ -201,7 +201,12 @@ impl Walk<'_, '_> {
             }
             // OpenMP's declares functions and types, and no macro (OpenMP 5.2, 18)
             if vendors::is_header(&ask.name) {
-                Arc::make_mut(&mut self.s.macros).missing_of_the_toolkit();
+                let file = ask.name.rsplit('/').next().unwrap_or("");
+                let macros = Arc::make_mut(&mut self.s.macros);
+                macros.missing_of_the_toolkit();
+                for (short, name) in gpu::toolkit::short_names(file) {
+                    macros.set((*short).into(), MacroState::Defined(Arc::new(Macro::object(name))));
+                }
             } else if &*ask.name != "omp.h" {
                 Arc::make_mut(&mut self.s.macros).missing(system);
             }

@@ -76,8 +76,11 @@ pub(crate) fn cuda_type(name: &str) -> Option<KnownType> {
     if matches!(name, "cudaError_t" | "cudaStream_t" | "cudaEvent_t" | "cudaDeviceProp" | "cudaMemcpyKind") {
         return Some(KnownType::Opaque);
     }
-    if matches!(name, "__half" | "nv_bfloat16" | "__nv_bfloat16") {
-        return Some(KnownType::Bytes(2));
+    if let Some(bytes) = gpu::toolkit::type_bytes(name) {
+        return Some(KnownType::Bytes(bytes));
+    }
+    if gpu::toolkit::is_texture(name) {
+        return Some(KnownType::Int(IntKind::ULongLong));
     }
     let (stem, digit) = name.split_at_checked(name.len().checked_sub(1)?)?;
     let n = match digit {
@@ -192,6 +195,10 @@ pub(crate) enum KnownResult {
     OfFirst,
     OfPointee,
     OfSecond,
+    /// A type that is known by name.
+    Named(&'static str),
+    /// One that is not told here.
+    Unsaid,
 }
 
 /// A library function that [`term::intrinsic`] does not know: its result. Nothing is said of its effects.
@@ -244,6 +251,18 @@ fn device_function(word: Word) -> Option<KnownResult> {
     })
 }
 
+fn of_toolkit(gives: gpu::toolkit::Gives) -> KnownResult {
+    use gpu::math::Number;
+    use gpu::toolkit::Gives;
+    match gives {
+        Gives::Nothing => KnownResult::Void,
+        Gives::Number(Number::Int(k)) => KnownResult::Int(k),
+        Gives::Number(Number::Float(k)) => KnownResult::Float(k),
+        Gives::Type(name) => KnownResult::Named(name),
+        Gives::Unsaid => KnownResult::Unsaid,
+    }
+}
+
 pub(crate) fn cuda_function(name: &str) -> Option<KnownResult> {
     use KnownResult::*;
     Some(match name {
@@ -262,11 +281,14 @@ pub(crate) fn cuda_function(name: &str) -> Option<KnownResult> {
         "remquo" => Float(FloatKind::F64),
         "min" | "max" => OfFirst,
         // what a tile of lanes comes to together: the second argument of each
-        "__cg_reduce_sync" => OfSecond,
+        "__cg_reduce_sync" | crate::cpp::COLLECTIVE => OfSecond,
         _ => match gpu::math::function(name).map(|f| f.result) {
             Some(gpu::math::Number::Int(k)) => Int(k),
             Some(gpu::math::Number::Float(k)) => Float(k),
-            None => return device_function(gpu::CUDA.word(name)?),
+            None => match (gpu::toolkit::function(name), gpu::CUDA.word(name)) {
+                (Some(f), _) => of_toolkit(f.gives),
+                (None, word) => return device_function(word?),
+            },
         },
     })
 }

@@ -4,6 +4,8 @@
 
 use base::Span;
 
+use crate::limits::c_lex::MAX_DELIMITER;
+
 /// What a token is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
@@ -62,6 +64,9 @@ const PUNCT2: [&[u8]; 21] = [
     b"-=", b"&=", b"^=", b"|=", b"##", b"::",
 ];
 
+/// So many bytes behind a token may decide where it ends.
+const FEW: usize = MAX_DELIMITER + 4;
+
 /// A token's text as it is usually spelled (C11 6.4.6p3).
 pub(crate) fn usual(text: &str) -> &str {
     match text {
@@ -116,6 +121,47 @@ fn quoted(b: &[u8], i: usize) -> usize {
     b.len()
 }
 
+/// End of the raw literal (C++20 5.13.5; GNU C has them too) whose opening quote is at `quote`, behind the word that begins at `i`;
+/// an unclosed one ends with the text. `None`: it is no raw one.
+fn raw_end(b: &[u8], i: usize, quote: usize) -> Option<usize> {
+    let is_raw = matches!(b.get(i..quote)?, b"R" | b"LR" | b"uR" | b"UR" | b"u8R") && at(b, quote) == b'"';
+    if !is_raw {
+        return None;
+    }
+    let from = quote + 1;
+    let most = b.len().min(from + MAX_DELIMITER + 1);
+    let open = (from..most).find(|&j| matches!(b[j], b'(' | b')' | b'\\' | b' ' | b'"' | 9..=13))?;
+    if b[open] != b'(' {
+        return None;
+    }
+    let delimiter = &b[from..open];
+    let closes = |j: &usize| {
+        b[*j] == b')' && b[*j + 1..].starts_with(delimiter) && at(b, *j + 1 + delimiter.len()) == b'"'
+    };
+    Some((open + 1..b.len()).find(closes).map_or(b.len(), |j| j + delimiter.len() + 2))
+}
+
+/// A raw literal as one without `R`; `None`: it is none.
+pub(crate) fn raw_as_plain(text: &str) -> Option<String> {
+    let b = text.as_bytes();
+    let quote = b.iter().take(4).position(|&c| c == b'"')?;
+    let end = raw_end(b, 0, quote)?;
+    let open = quote + text.get(quote..)?.find('(')?;
+    let delimiter = open - quote - 1;
+    let inner = text.get(open + 1..end.checked_sub(delimiter + 2)?)?;
+    let mut out = text.get(..quote - 1)?.to_owned();
+    out.push('"');
+    for c in inner.replace("\r\n", "\n").chars() {
+        match c {
+            '\\' | '"' => out.extend(['\\', c]),
+            '\n' | '\r' => out.push_str("\\n"),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    Some(out)
+}
+
 fn comment_end(b: &[u8], i: usize) -> usize {
     if at(b, i + 1) == b'*' {
         let mut j = i + 2;
@@ -148,6 +194,13 @@ fn directive_end(b: &[u8], i: usize) -> usize {
             b'/' if at(b, j + 1) == b'*' => j = comment_end(b, j),
             b'/' if at(b, j + 1) == b'/' => return comment_end(b, j),
             b'"' | b'\'' => j = quoted(b, j),
+            c if is_ident_start(c) => {
+                let from = j;
+                while j < b.len() && is_ident(b[j]) {
+                    j += 1;
+                }
+                j = raw_end(b, from, j).unwrap_or(j);
+            }
             _ => j += 1,
         }
     }
@@ -170,7 +223,10 @@ fn token_end(b: &[u8], i: usize) -> (usize, Kind) {
                 _ => {}
             }
         }
-        return (j, Kind::Ident);
+        match raw_end(b, i, j) {
+            Some(end) => return (end, Kind::Str),
+            None => return (j, Kind::Ident),
+        }
     }
     if c.is_ascii_digit() || (c == b'.' && at(b, i + 1).is_ascii_digit()) {
         // A preprocessing number (C11 6.4.8).
@@ -239,7 +295,7 @@ pub(crate) fn relex(old_text: &str, old: &Lexed, text: &str) -> Lexed {
     let (was, is) = text::difference(old_text, text);
     let (prefix, suffix) = (is.start, a.len() - was.end);
     // A token may depend on the few bytes after it.
-    let kept = old.tokens.partition_point(|t| t.end as usize + 4 <= prefix);
+    let kept = old.tokens.partition_point(|t| t.end as usize + FEW <= prefix);
     let Some(last) = kept.checked_sub(1).and_then(|k| old.tokens.get(k)) else {
         return lex(text);
     };
@@ -385,7 +441,7 @@ mod tests {
 
     use super::*;
 
-    const PIECES: [&str; 24] = [
+    const PIECES: [&str; 28] = [
         "a",
         "1",
         " ",
@@ -410,6 +466,10 @@ mod tests {
         "é",
         "// warpwright: z\n",
         "1e",
+        "R",
+        "R\"",
+        "(",
+        ")",
     ];
 
     proptest! {
@@ -417,10 +477,10 @@ mod tests {
 
         #[test]
         fn an_edited_text_is_cut_as_if_fresh(
-            words in prop::collection::vec(0usize..24, 0..60),
+            words in prop::collection::vec(0usize..28, 0..60),
             at in any::<usize>(),
             cut in 0usize..4,
-            put in prop::collection::vec(0usize..24, 0..4),
+            put in prop::collection::vec(0usize..28, 0..4),
         ) {
             let mut words: Vec<&str> = words.into_iter().map(|k| PIECES[k]).collect();
             let old = words.concat();

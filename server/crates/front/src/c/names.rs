@@ -345,13 +345,15 @@ impl Lower<'_> {
                         let t = *arguments?.get(1)?;
                         types.with_quals(t, Quals::default())
                     }
+                    KnownResult::Named(name) => self.known_type(name)?,
+                    KnownResult::Unsaid => self.unknown(),
                     KnownResult::OfPointee => {
                         let t = *arguments?.first()?;
                         let t = types.element(t)?;
                         types.with_quals(t, Quals::default())
                     }
                 };
-                let ty = types.plain(TypeKind::Function { ret, params: Vec::new(), variadic: true });
+                let ty = self.b.types.plain(TypeKind::Function { ret, params: Vec::new(), variadic: true });
                 return Some(self.overload(name, ty));
             }
         };

@@ -14,7 +14,7 @@ use term::RejectKind;
 
 use crate::c::attributes::{self, Attributes};
 use crate::c::dialect::Dialect;
-use crate::c::lex::Kind;
+use crate::c::lex::{self, Kind};
 use crate::c::pp::{pack, Expander, PToken, Text};
 use crate::c::says::{self, Says};
 use crate::cpp::is_vector;
@@ -211,6 +211,7 @@ impl<'a> Render<'a, '_> {
         match self.tokens.get(k).map(|t| t.kind) {
             Some(Kind::Ident) => self.word(k, text),
             Some(Kind::Punct) => self.punct(k, text),
+            Some(Kind::Str) => self.put(k, lex::raw_as_plain(text).as_deref(), None),
             _ => self.keep(k),
         }
     }

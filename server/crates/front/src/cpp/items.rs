@@ -68,6 +68,11 @@ impl Walk<'_, '_> {
         if let Some(next) = self.with_references(k, end) {
             return Some(next);
         }
+        if let Some(f) = self.texture(k, end) {
+            let next = f.next;
+            self.take(f);
+            return Some(next);
+        }
         let foreign = self.foreign(k, end)?;
         self.lend(k, end);
         if let Some(f) = self.plain_members(k, end) {

@@ -11,6 +11,7 @@
 //! host is C.
 
 mod arrays;
+mod collectives;
 pub(crate) mod items;
 mod launches;
 mod lenders;
@@ -19,7 +20,9 @@ pub(crate) mod plain;
 mod references;
 mod statements;
 pub(crate) mod templates;
+mod toolkit;
 
+pub(crate) use collectives::COLLECTIVE;
 pub use plain::LIBRARY_CALLS;
 
 use std::sync::OnceLock;

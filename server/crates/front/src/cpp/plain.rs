@@ -48,6 +48,7 @@ pub(crate) fn plain(
         refs: Vec::new(),
         made: FxHashSet::default(),
         closing: Vec::new(),
+        collectives: FxHashSet::default(),
         parens: 0,
         outer: Vec::new(),
         depth: 0,
@@ -82,7 +83,7 @@ fn alternative(word: &str) -> &'static str {
 
 pub(super) struct Plain<'a, 'e> {
     pub(super) tokens: &'a [PToken],
-    source: &'a str,
+    pub(super) source: &'a str,
     pub(super) dialect: &'a Dialect,
     pub(super) is_type: &'a dyn Fn(&str) -> bool,
     expander: &'a mut Expander<'e>,
@@ -94,11 +95,13 @@ pub(super) struct Plain<'a, 'e> {
     pub(super) made: FxHashSet<&'a str>,
     /// Closing parentheses that are followed by one more.
     closing: Vec<usize>,
+    /// Names of classes by which threads compute together.
+    pub(super) collectives: FxHashSet<&'a str>,
     /// Open parentheses since the last open brace, and those outside of each open brace.
     pub(super) parens: usize,
     outer: Vec<usize>,
     /// Open braces.
-    depth: usize,
+    pub(super) depth: usize,
     pub(super) nested: u32,
 }
 
@@ -211,21 +214,6 @@ impl<'a> Plain<'a, '_> {
             }
         }
         None
-    }
-
-    /// `using name = type;` as a typedef: the whole item.
-    fn alias(&mut self) {
-        if self.text(0) != "using" || self.text(2) != "=" {
-            return;
-        }
-        let end = self.simple_end(0);
-        self.put(0, "typedef");
-        for k in 3..end.saturating_sub(1) {
-            self.keep(k);
-        }
-        self.keep(1);
-        self.keep(end - 1);
-        self.tokens = &[];
     }
 
     /// The token at `k`, and what it begins.
@@ -359,7 +347,9 @@ impl<'a> Plain<'a, '_> {
         if self.text(k + 1) == "::" || text == "::" {
             return self.qualified(k);
         }
-        if let Some(next) = self.group_call(k, k).or_else(|| self.launched_by_call(k)) {
+        let read =
+            self.group_call(k, k).or_else(|| self.launched_by_call(k)).or_else(|| self.toolkit_call(k));
+        if let Some(next) = read {
             return next;
         }
         // something else by that name
@@ -460,7 +450,9 @@ impl<'a> Plain<'a, '_> {
     /// `cub::DeviceReduce::Sum(temp, bytes, …)`, a call of a function of [`LIBRARY_CALLS`] whose second argument is a reference.
     fn library_call(&mut self, k: usize, last: usize) -> Option<usize> {
         let written: String = (k..=last).map(|j| self.text(j)).collect();
-        let (word, _) = LIBRARY_CALLS.iter().find(|l| l.1 == written)?;
+        let Some((word, _)) = LIBRARY_CALLS.iter().find(|l| l.1 == written) else {
+            return self.collective(k);
+        };
         let end = self.group(last + 1);
         let mut commas = Vec::new();
         let mut j = last + 2;

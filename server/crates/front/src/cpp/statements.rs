@@ -130,6 +130,9 @@ impl<'a> Plain<'a, '_> {
         if let Some(next) = self.group_declaration(k) {
             return next;
         }
+        if let Some(next) = self.collective_declaration(k).or_else(|| self.dynamic_shared(k)) {
+            return next;
+        }
         if let Some(next) = self.reference(k) {
             return next;
         }
@@ -175,6 +178,21 @@ impl<'a> Plain<'a, '_> {
             return self.opaque(k, self.statement_end(k), why, &names);
         }
         self.token(k)
+    }
+
+    /// `using name = type;` as a typedef: the whole item.
+    pub(super) fn alias(&mut self) {
+        if self.text(0) != "using" || self.text(2) != "=" {
+            return;
+        }
+        let end = self.simple_end(0);
+        self.put(0, "typedef");
+        for k in 3..end.saturating_sub(1) {
+            self.keep(k);
+        }
+        self.keep(1);
+        self.keep(end - 1);
+        self.tokens = &[];
     }
 
     fn names_of_using(&self, k: usize) -> Vec<&'a str> {

@@ -238,9 +238,9 @@ fn races(doc: &Doc, item: &front::Item, facts: &KernelFacts) -> RacesReport {
 
 pub(super) fn words(s: &Split, yes: &str, no: &str) -> String {
     let values: Vec<String> = s.values.iter().map(|(n, v)| format!(", {n} = {v}")).collect();
-    let [x, y, z] = s.block;
     format!(
-        "block ({x}, {y}, {z}){}: {} {yes}, {} {no}",
+        "{}{}: {} {yes}, {} {no}",
+        said::blocks_of(s.grid, s.block),
         values.concat(),
         thread_words(s.yes, s.block_index),
         thread_words(s.no, s.block_index)

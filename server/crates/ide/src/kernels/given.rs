@@ -67,6 +67,11 @@ pub(crate) fn find_given(doc: &Doc) -> FxHashMap<Arc<str>, Vec<GivenLaunch>> {
         callers: &|name| calls.get(&plain(name)).cloned().unwrap_or_default(),
         name_at: &name_at,
         function: &function,
+        are_sizes_said: &|body| {
+            let is = |i: &&front::Item| std::ptr::eq(&*i.body, body);
+            let lender = lenders.iter().find(is);
+            lender.map_or(items.iter().any(|i| is(&i)), |i| are_sizes_plain(doc.slice(i.span)))
+        },
         constant: &|name| header_constant(doc, name),
         limits: super::limits(doc),
     };
@@ -84,6 +89,16 @@ pub(crate) fn find_given(doc: &Doc) -> FxHashMap<Arc<str>, Vec<GivenLaunch>> {
         out.entry(launch.kernel.clone()).or_default().push(launch.to_given());
     }
     out
+}
+
+/// Whether a text asks for the size of nothing but C's own types, and of values.
+fn are_sizes_plain(text: &str) -> bool {
+    const WORDS: [&str; 8] = ["int", "float", "double", "char", "unsigned", "long", "short", "size_t"];
+    text.split("sizeof").skip(1).all(|rest| {
+        let word = rest.trim_start().trim_start_matches('(').trim_start();
+        let end = word.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(word.len());
+        WORDS.contains(&&word[..end])
+    })
 }
 
 /// The kernels that a launch may be of: the one that it names, or those that its function sets the pointer to which it names.

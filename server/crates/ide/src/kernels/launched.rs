@@ -4,7 +4,7 @@ use crate::function_view::line_column;
 use crate::words::quoted;
 use crate::Doc;
 
-use super::said::extents;
+use super::said::number;
 
 /// Which part of a launch is known, and which is not. `shown`: the kernel's name as people see it.
 pub(super) fn in_part(doc: &Doc, name: &str, shown: &str) -> String {
@@ -40,14 +40,6 @@ pub(super) fn in_part(doc: &Doc, name: &str, shown: &str) -> String {
 fn taken_for_block(doc: &Doc, g: &super::GivenLaunch) -> String {
     let all = super::shape::taken(doc, g);
     super::said::taken_words(doc, all.get(..g.given.block_taken).unwrap_or(&[]))
-}
-
-/// `256`, `16 by 16`
-fn number(e: [u32; 3]) -> String {
-    match e {
-        [x, 1, 1] => x.to_string(),
-        e => extents(e),
-    }
 }
 
 /// The line of the first launch that a document writes of a kernel, in whatever C++ stands around it.

@@ -46,7 +46,8 @@ pub(crate) use proved::{called, names_called};
 pub use recorded::{kernel_sizes, record_kernels, ComparedKernel, RecordedKernel};
 pub use said::assumed;
 pub(crate) use said::{
-    as_written, function_of, launch_words, line, looked_at, missing, named, place, touches, wherever,
+    as_written, blocks_of, function_of, launch_words, line, looked_at, missing, named, place, touches,
+    wherever,
 };
 pub(crate) use shape::of_file as shape_of_file;
 pub use shape::{parse as parse_shape, Origin, Shape};
@@ -585,7 +586,7 @@ fn known_launch(doc: &Doc, s: &Shape) -> analysis::KernelLaunch {
         block: Some(s.block),
         values: s.values.iter().filter_map(number).collect(),
         most_threads: None,
-        elements: s.elements.iter().map(|(n, e)| (n.as_str().into(), *e)).collect(),
+        elements: s.elements.iter().chain(&s.allocated).map(|(n, e)| (n.as_str().into(), *e)).collect(),
         shared_bytes: Some(s.shared_bytes),
         limits: limits(doc),
         taken: s.taken.iter().map(|t| (t.name.clone(), t.value)).collect(),

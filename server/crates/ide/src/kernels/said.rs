@@ -11,7 +11,7 @@ use base::Span;
 use super::shape::{Origin, Shape, Taken};
 use super::{shape, thread_words, LaunchPlace};
 use crate::function_view::in_full;
-use crate::words::quoted;
+use crate::words::{list, quoted};
 use crate::Doc;
 
 /// Pairs of parameters that are named one by one.
@@ -108,15 +108,23 @@ pub(crate) fn launch_words(doc: &Doc, kernel: &front::Item, launch: &KernelLaunc
         },
         _ => String::new(),
     };
-    let product = |e: [u32; 3]| match e {
-        [x, 1, 1] => x.to_string(),
-        [x, y, 1] => format!("{x} by {y}"),
-        [x, y, z] => format!("{x} by {y} by {z}"),
-    };
     let values: Vec<String> = launch.values.iter().map(|(n, v)| format!(", `{n}` = {v}")).collect();
+    format!("{}{}{which}{taken}", blocks_of(grid, block), values.concat())
+}
+
+/// `2 blocks of 64 threads`, `2 by 2 blocks of 8 by 8 threads`
+pub(crate) fn blocks_of(grid: [u32; 3], block: [u32; 3]) -> String {
     let blocks = if grid == [1, 1, 1] { "block" } else { "blocks" };
     let threads = if block == [1, 1, 1] { "thread" } else { "threads" };
-    format!("{} {blocks} of {} {threads}{}{which}{taken}", product(grid), product(block), values.concat())
+    format!("{} {blocks} of {} {threads}", number(grid), number(block))
+}
+
+/// `256`, `16 by 16`
+pub(super) fn number(e: [u32; 3]) -> String {
+    match e {
+        [x, 1, 1] => x.to_string(),
+        e => extents(e),
+    }
 }
 
 /// Which of the file's launches it is that a kernel is judged with; one that was tried is none of them.
@@ -320,58 +328,76 @@ pub(crate) fn verdict(
     kernel: &front::Item,
     facts: &KernelFacts,
 ) -> (&'static str, Option<String>) {
-    let at = |function: &str, term| line(doc, place(doc, kernel, function, term));
-    let own = |term| at(&kernel.body.name, term);
     match &facts.races {
         RaceVerdict::Free { .. } => ("race-free", None),
         RaceVerdict::Race(_) => ("race", None),
-        RaceVerdict::Unknown(why) => {
-            let why = match why {
-                RaceObstacle::Kernel(k) => obstacle(&kernel.body, k, own),
-                RaceObstacle::OutOfRange(f, t) => {
-                    format!("the access on line {} falls outside of its array", at(f, *t))
-                }
-                RaceObstacle::Barrier(t) => {
-                    format!(
-                        "whether all threads of a block reach the barrier on line {} is not known",
-                        own(*t)
-                    )
-                }
-                RaceObstacle::MayMeet { object, first, second } => {
-                    let (a, b) = (at(&first.0, first.1), at(&second.0, second.1));
-                    let lines = if a == b { format!("line {a}") } else { format!("lines {a} and {b}") };
-                    format!("whether two threads meet in `{object}` on {lines} depends on what is not known")
-                }
-                RaceObstacle::Fenced { object, first, second } => {
-                    let (a, b) = (at(&first.0, first.1), at(&second.0, second.1));
-                    let lines = if a == b { format!("line {a}") } else { format!("lines {a} and {b}") };
-                    format!(
-                        "two blocks meet in `{object}` on {lines}, and only fences and atomic operations order them: whether they do depends on \
-                         what the counters hold when the kernel starts"
-                    )
-                }
-                RaceObstacle::Given { parameters: [a, b], at } => format!(
-                    "the launch on line {} gives `{a}` and `{b}` pointers into what may be one array",
-                    line(doc, *at)
+        RaceVerdict::Unknown(why) => ("unknown", Some(race_obstacle(doc, kernel, facts, why))),
+    }
+}
+
+/// What stands against a verdict, behind *whether it has races is not known:*.
+fn race_obstacle(doc: &Doc, kernel: &front::Item, facts: &KernelFacts, why: &RaceObstacle) -> String {
+    let at = |function: &str, term| line(doc, place(doc, kernel, function, term));
+    let own = |term| at(&kernel.body.name, term);
+    match why {
+        RaceObstacle::Kernel(k) => obstacle(&kernel.body, k, own),
+        RaceObstacle::Barrier(t) if is_parted(facts, *t) => {
+            format!("not all threads of a block reach the barrier on line {}", own(*t))
+        }
+        RaceObstacle::OutOfRange(f, t) => {
+            format!("the access on line {} falls outside of its array", at(f, *t))
+        }
+        RaceObstacle::Barrier(t) => {
+            format!("whether all threads of a block reach the barrier on line {} is not known", own(*t))
+        }
+        RaceObstacle::MayMeet { object, first, second, strides } => {
+            let (a, b) = (at(&first.0, first.1), at(&second.0, second.1));
+            let lines = if a == b { format!("line {a}") } else { format!("lines {a} and {b}") };
+            let strides: Vec<String> = strides.iter().map(|n| format!("`{n}`")).collect();
+            let on = match strides.is_empty() {
+                true => String::new(),
+                false => format!(
+                    ", perhaps on how large {} {}",
+                    list(&strides),
+                    if strides.len() == 1 { "is" } else { "are" }
                 ),
-                RaceObstacle::Taken(values) => {
-                    let of = |(name, v): &(std::sync::Arc<str>, i64)| match &**name {
-                        "" => v.to_string(),
-                        n => format!("`{n}` = {v}"),
-                    };
-                    let values: Vec<String> = values.iter().map(of).collect();
-                    format!(
-                        "it has none for {}, and the program may launch it with other values",
-                        values.join(", ")
-                    )
-                }
-                RaceObstacle::SameValue { object, term } => {
-                    format!("threads write one value to one place of `{object}` on line {}", own(*term))
-                }
             };
-            ("unknown", Some(why))
+            format!("whether two threads meet in `{object}` on {lines} depends on what is not known{on}")
+        }
+        RaceObstacle::Fenced { object, first, second } => {
+            let (a, b) = (at(&first.0, first.1), at(&second.0, second.1));
+            let lines = if a == b { format!("line {a}") } else { format!("lines {a} and {b}") };
+            format!(
+                "two blocks meet in `{object}` on {lines}, and only fences and atomic operations order them: whether they do depends on \
+                 what the counters hold when the kernel starts"
+            )
+        }
+        RaceObstacle::Given { parameters: [a, b], at } => format!(
+            "the launch on line {} gives `{a}` and `{b}` pointers into what may be one array",
+            line(doc, *at)
+        ),
+        RaceObstacle::Taken(values) => {
+            let of = |(name, v): &(std::sync::Arc<str>, i64)| match &**name {
+                "" => v.to_string(),
+                n => format!("`{n}` = {v}"),
+            };
+            let values: Vec<String> = values.iter().map(of).collect();
+            format!("it has none for {}, and the program may launch it with other values", values.join(", "))
+        }
+        RaceObstacle::SameValue { object, term } => {
+            format!("threads write one value to one place of `{object}` on line {}", own(*term))
+        }
+        RaceObstacle::Unfollowed(why) => {
+            let why = race_obstacle(doc, kernel, facts, why);
+            format!("{why}; and the launch has too many threads, or they take too many steps, to follow them one by one")
         }
     }
+}
+
+/// Whether threads were found of which one reaches a barrier and one does not.
+fn is_parted(facts: &KernelFacts, barrier: term::TermId) -> bool {
+    let parts = |v: &analysis::BarrierVerdict| matches!(v, analysis::BarrierVerdict::Divergent(_));
+    facts.barriers.iter().any(|b| b.term == barrier && parts(&b.verdict))
 }
 
 fn obstacle(body: &term::Body, k: &analysis::KernelObstacle, line: impl Fn(term::TermId) -> u32) -> String {
@@ -396,6 +422,9 @@ fn obstacle(body: &term::Body, k: &analysis::KernelObstacle, line: impl Fn(term:
         NoLaunch => "how the kernel is launched is not known".to_owned(),
         TooLarge => {
             "its threads take more steps together, or touch more places, than are followed one by one".to_owned()
+        }
+        Questions => {
+            "its accesses are too many, or their subscripts too long, to compare them two by two for every launch".to_owned()
         }
         Wraps => "numbers computed from its indices may pass what their types hold in so large a launch; compute them in 64 bits".to_owned(),
         OtherLaunches => "it has none with the launches that are known, and of others the text does not say all; say them in a comment (`// warpwright: launch(…)`)".to_owned(),

@@ -23,6 +23,8 @@ pub struct Shape {
     pub values: Vec<(String, String)>,
     /// Elements of arrays, by parameter name.
     pub elements: Vec<(String, u64)>,
+    /// Those that the host allocates, likewise: a run is given others where nothing else is said.
+    pub allocated: Vec<(String, u64)>,
     /// Values that were taken for it where the text leaves others open.
     pub taken: Vec<Taken>,
 }
@@ -159,8 +161,19 @@ fn of_given(doc: &Doc, item: &front::Item, g: &GivenLaunch) -> Option<Shape> {
         shared_bytes: given.shared_bytes?,
         values: values.collect(),
         elements: Vec::new(),
+        allocated: allocated(&item.body, &given.bytes),
         taken: taken(doc, g),
     })
+}
+
+/// Elements of the arrays that a launch gives a kernel, out of their bytes.
+fn allocated(body: &Body, bytes: &[Option<u64>]) -> Vec<(String, u64)> {
+    let of = |(s, bytes): (term::SymbolId, &Option<u64>)| {
+        let element = body.types.element(body.symbols[s].ty)?;
+        let size = body.types.size_align(element)?.0;
+        Some((body.symbols[s].name.to_string(), (*bytes)?.checked_div(size)?))
+    };
+    declared(body).zip(bytes).filter_map(of).collect()
 }
 
 /// What was taken for a launch, with its places.
@@ -253,9 +266,13 @@ pub(super) fn grid_of(doc: &Doc, item: &front::Item) -> Option<[u32; 3]> {
 }
 
 pub(super) fn parameters(body: &Body) -> impl Iterator<Item = Arc<str>> + '_ {
+    declared(body).map(|s| body.symbols[s].name.clone())
+}
+
+fn declared(body: &Body) -> impl Iterator<Item = term::SymbolId> + '_ {
     let list = body.args(body.root).first().copied();
     list.into_iter().flat_map(|l| body.args(l)).filter_map(|&p| match body.op(p) {
-        Op::Declare(s) => Some(body.symbols[*s].name.clone()),
+        Op::Declare(s) => Some(*s),
         _ => None,
     })
 }

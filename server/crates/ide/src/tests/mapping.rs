@@ -56,6 +56,7 @@ fn compare(code: &str, line: u32, values: &[(&str, i128)], done: &mut Compared) 
             values => values.iter().map(|(n, v)| ((*n).to_owned(), v.to_string())).collect(),
         },
         elements: Vec::new(),
+        allocated: Vec::new(),
         taken: Vec::new(),
     };
     let options =

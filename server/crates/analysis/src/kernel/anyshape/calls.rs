@@ -106,6 +106,8 @@ impl<'a> WarpWalk<'a> {
                 let all = shared(self) && !of_lanes;
                 self.something(t, all, true)
             }
+            // each thread gets another number, of equal ones, too
+            Called::Library("__cub_collective") => self.something(t, false, true),
             Called::Library(name) => {
                 let known = crate::kernel::uniformity::is_harmless(body, t)
                     || crate::kernel::uniformity::is_vector(name);

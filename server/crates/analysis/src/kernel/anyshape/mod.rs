@@ -353,7 +353,7 @@ pub(super) fn any_shape(body: &Body, program: &Program, seen: &Seen, launch: &Ke
 
 /// The block that a narrow shared array is made for, padding and borders left out, if the kernel names two axes.
 fn tile(body: &Body, program: &Program) -> Option<[u32; 3]> {
-    let [x, y, _] = super::races::tile_of(body)?;
+    let [x, y, _] = super::shapes::tile_of(body)?;
     let down = |n: u32| 1 << n.max(1).ilog2();
     let block = [down(x), down(y), 1];
     let named = super::eval::axes(body, program);

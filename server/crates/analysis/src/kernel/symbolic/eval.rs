@@ -243,6 +243,14 @@ impl SymbolicKernel<'_> {
         }
     }
 
+    /// Whether a number is one for all threads and rounds.
+    pub(super) fn is_fixed(&self, p: &Poly) -> bool {
+        p.vars().all(|v| {
+            let atom = &self.atoms[v as usize];
+            atom.share == Share::Grid && atom.loops.is_empty()
+        })
+    }
+
     /// `p` is not zero: where it cannot be negative it is positive, and the other way round.
     fn apart_from(&mut self, p: &Poly) {
         let most = i64::MAX as i128;
@@ -250,6 +258,9 @@ impl SymbolicKernel<'_> {
             p.add_constant(-1)
         } else if self.within(p, -most, 0) {
             p.scale(-1).and_then(|p| p.add_constant(-1))
+        } else if self.is_fixed(p) {
+            // no order, but enough where it is zero for another thread
+            squared(p)
         } else {
             None
         };
@@ -257,6 +268,11 @@ impl SymbolicKernel<'_> {
             self.guards.push(Constraint::non_negative(p));
         }
     }
+}
+
+/// What is not negative where a whole number is not zero: its square less 1.
+pub(super) fn squared(p: &Poly) -> Option<Poly> {
+    p.mul(p)?.add_constant(-1)
 }
 
 impl<'a> Values<'a> for SymbolicKernel<'a> {

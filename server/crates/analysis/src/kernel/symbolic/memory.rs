@@ -28,6 +28,7 @@ impl<'a> SymbolicKernel<'a> {
         touch: Touch,
     ) {
         let size = self.body.types.size_align(ty).map(|x| x.0);
+        let offset = offset.map(|p| self.recomposed(p));
         self.accesses.push(SymbolicAccess {
             term,
             object,
@@ -100,6 +101,17 @@ impl<'a> SymbolicKernel<'a> {
             }
             Called::Min | Called::Max => !given,
             Called::Word(_) => uniformity::is_harmless(body, t) && !given,
+            Called::Library(name) if gpu::toolkit::changes(name).is_some() => {
+                match gpu::toolkit::changes(name).and_then(|k| Some((terms.get(k)?, values.get(k)?))) {
+                    Some((&p, Val::Ptr(o, at))) => {
+                        let to = body.types.element(body.ty(p)).ok_or(KernelObstacle::Value(t))?;
+                        self.touch(t, *o, at.clone(), to, Touch::Write);
+                        true
+                    }
+                    Some((_, Val::Own)) => true,
+                    _ => false,
+                }
+            }
             Called::Library(name) => {
                 let silent = matches!(name, "printf" | "assert" | "__assume")
                     // into variables of the thread

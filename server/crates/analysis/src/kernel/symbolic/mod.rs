@@ -290,7 +290,7 @@ impl<'a> SymbolicKernel<'a> {
             let all = launch.limits.block_threads;
             launch.most_threads.unwrap_or(all).min(all) as i128
         };
-        let whole = KernelObstacle::TooLarge;
+        let whole = KernelObstacle::Questions;
         for a in 0..3 {
             let (wide, long) = (a < axes.threads as usize, a < axes.blocks as usize);
             let one = || Poly::constant(1);

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use term::{Op, TermId};
 
+use super::eval::squared;
 use super::rows::{Rows, FIRST, SECOND};
 use super::{Share, Step, SymbolicAccess, SymbolicKernel, MAX_QUESTIONS};
 use crate::algebra::poly::{Constraint, Poly, Var};
@@ -80,13 +81,14 @@ impl SymbolicKernel<'_> {
                 }
                 if self.can_meet(a, b) {
                     if self.questions > MAX_QUESTIONS {
-                        return Err(RaceObstacle::Kernel(KernelObstacle::TooLarge));
+                        return Err(RaceObstacle::Kernel(KernelObstacle::Questions));
                     }
                     let name: Arc<str> = self.body.name.clone();
                     return Err(RaceObstacle::MayMeet {
                         object: self.objects[a.object as usize].name.clone(),
                         first: (name.clone(), a.term),
                         second: (name, b.term),
+                        strides: self.strides([a, b]),
                     });
                 }
             }
@@ -94,7 +96,31 @@ impl SymbolicKernel<'_> {
         Ok(())
     }
 
+    /// The parameters that are factors of what two offsets are sums of.
+    fn strides(&self, of: [&SymbolicAccess; 2]) -> Vec<Arc<str>> {
+        let mut out: Vec<Arc<str>> = Vec::new();
+        for (m, _) in of.iter().filter_map(|a| a.offset.as_ref()).flat_map(|p| p.terms()) {
+            let factors = self.parameters.iter().filter(|(v, _)| m.len() > 1 && m.contains(v));
+            for (_, name) in factors {
+                if !out.contains(name) {
+                    out.push(name.clone());
+                }
+            }
+        }
+        out
+    }
+
+    /// Whether one is reached only where a number that is one for all threads is zero, and the other only where it is not.
+    fn excludes(&self, a: &SymbolicAccess, b: &SymbolicAccess) -> bool {
+        let zero = b.guards.iter().filter(|g| g.equality && self.is_fixed(&g.poly));
+        let mut other = zero.filter_map(|g| squared(&g.poly).map(Constraint::non_negative));
+        other.any(|other| a.guards.contains(&other))
+    }
+
     fn can_meet(&mut self, a: &SymbolicAccess, b: &SymbolicAccess) -> bool {
+        if self.excludes(a, b) || self.excludes(b, a) {
+            return false;
+        }
         let own = std::ptr::eq(a, b);
         let shared = self.objects[a.object as usize].shared;
         let blocks = (0..3).any(|k| self.blocks[k].as_constant() != Some(1));

@@ -37,12 +37,15 @@ impl SymbolicKernel<'_> {
         let given = |v: &Var| self.parameters.iter().find(|(x, _)| x == v).map(|(_, n)| n.clone());
         let divisors: Vec<Arc<str>> = by.vars().filter_map(|v| given(&v)).collect();
         let fixed = by.vars().all(|v| self.atoms[v as usize].share == Share::Grid);
-        if !fixed || !self.within(p, 0, i128::MAX) {
+        if !fixed {
             return None;
+        }
+        if !self.within(p, 0, i128::MAX) {
+            return self.parts(p, by);
         }
         if !self.within(by, 1, i128::MAX) {
             self.divisors.extend(divisors);
-            return None;
+            return self.parts(p, by);
         }
         if let Some(both) = self.whole_rows(p, by) {
             return Some(both);
@@ -84,11 +87,55 @@ impl SymbolicKernel<'_> {
         Some((whole, rest))
     }
 
+    /// Quotient and remainder of which no more is known than that they make up what is divided, and that neither is further from zero:
+    /// that much holds whatever the signs.
+    fn parts(&mut self, p: &Poly, by: &Poly) -> Option<(Poly, Poly)> {
+        // those of another place may be known to have a sign, there
+        let of_any_sign = |both: &[Var; 2]| both.iter().all(|&v| self.atoms[v as usize].low != Some(0));
+        let known = self.known_quotients(p, by).find(of_any_sign);
+        let [q, r] = match known {
+            Some(both) => both,
+            None => {
+                let share = p.vars().map(|v| self.atoms[v as usize].share).fold(Share::Grid, narrower);
+                let (low, high) = self.interval(p);
+                let most = low.zip(high).map(|(l, h)| l.abs().max(h.abs()));
+                let both = [0; 2].map(|_| self.atom(share, most.map(|m| -m), most));
+                self.quotients.push((p.clone(), by.clone(), self.around.clone(), both));
+                both
+            }
+        };
+        let (whole, rest) = (Poly::var(q), Poly::var(r));
+        let sum = by.mul(&whole)?.add(&rest)?;
+        self.guards.push(Constraint::zero(sum.sub(p)?));
+        Some((whole, rest))
+    }
+
+    /// A form with what was divided in the place of its parts, where these make it up again: `q * w + r` is what `w` divided into `q` and `r`.
+    pub(super) fn recomposed(&self, p: Poly) -> Poly {
+        let mut out = p;
+        for (of, by, _, [q, r]) in self.quotients.iter().rev() {
+            if out.vars().all(|v| v != *r) {
+                continue;
+            }
+            let rest = by.mul(&Poly::var(*q)).and_then(|rows| of.sub(&rows));
+            let whole = rest.and_then(|rest| out.replaced(*r, &rest));
+            // not where the parts stand by themselves
+            if let Some(whole) = whole.filter(|w| w.terms().count() < out.terms().count()) {
+                out = whole;
+            }
+        }
+        out
+    }
+
     fn known_quotient(&self, p: &Poly, by: &Poly) -> Option<[Var; 2]> {
-        let known = |(x, y, around, _): &&(Poly, Poly, Vec<u32>, [Var; 2])| {
+        self.known_quotients(p, by).next()
+    }
+
+    fn known_quotients<'s>(&'s self, p: &'s Poly, by: &'s Poly) -> impl Iterator<Item = [Var; 2]> + 's {
+        let known = move |(x, y, around, _): &&(Poly, Poly, Vec<u32>, [Var; 2])| {
             x == p && y == by && *around == self.around
         };
-        self.quotients.iter().find(known).map(|k| k.3)
+        self.quotients.iter().filter(known).map(|k| k.3)
     }
 
     /// Whole rows of the length that is divided by, and what is left of one.

@@ -3,7 +3,7 @@
 use analysis::{BarrierVerdict, Split};
 use base::{IndexId, Span};
 
-use crate::kernels::{line, thread_words};
+use crate::kernels::{blocks_of, line, thread_words};
 use crate::lints::{Find, Lint, Message};
 use crate::repairs::{Repair, Site};
 use crate::words::list;
@@ -77,12 +77,6 @@ fn exits(body: &Body, barrier: TermId) -> Vec<TermId> {
 }
 
 fn words(split: &Split, exits: &[u32]) -> String {
-    let [x, y, z] = split.block;
-    let shape = match (y, z) {
-        (1, 1) => format!("{x} threads"),
-        (_, 1) => format!("{x} by {y} threads"),
-        _ => format!("{x} by {y} by {z} threads"),
-    };
     let values: Vec<String> = split.values.iter().map(|(n, v)| format!(" and `{n}` = {v}")).collect();
     let lines: Vec<String> = exits.iter().map(u32::to_string).collect();
     let (leaves, remedy) = match exits {
@@ -97,8 +91,9 @@ fn words(split: &Split, exits: &[u32]) -> String {
         ),
     };
     format!(
-        "Not all threads of a block reach this barrier{leaves}. With blocks of {shape}{}, {} reaches it and {} does not. Those that \
+        "Not all threads of a block reach this barrier{leaves}. With {}{}, {} reaches it and {} does not. Those that \
          wait may wait for ever, or go on before the others have written. {remedy}, or let the whole block decide alike.",
+        blocks_of(split.grid, split.block),
         values.concat(),
         thread_words(split.yes, split.block_index),
         thread_words(split.no, split.block_index),

@@ -84,6 +84,9 @@ impl<'a> Runner<'a> {
                     return Err(KernelObstacle::Value(t));
                 }
             }
+            Called::Library(name) if gpu::toolkit::changes(name).is_some() => {
+                self.change_state(t, name, terms, &values)?;
+            }
             Called::Library(name) => {
                 let into_memory = values.iter().any(|v| matches!(v, Val::Into(..)));
                 let silent = matches!(name, "printf" | "assert" | "__assume")
@@ -94,6 +97,21 @@ impl<'a> Runner<'a> {
             }
         }
         Ok(Val::Unknown)
+    }
+
+    /// What a function of the toolkit does to the state that it is given the address of.
+    fn change_state(&mut self, t: TermId, name: &str, terms: &[TermId], values: &[Val]) -> Run<()> {
+        let unknown = KernelObstacle::Value(t);
+        let state = gpu::toolkit::changes(name).and_then(|k| Some((terms.get(k)?, values.get(k)?)));
+        match state {
+            Some((&p, &Val::Into(o, at))) => {
+                let body = self.body();
+                let to = body.types.element(body.ty(p)).ok_or(unknown)?;
+                self.touch(t, o, at, to, Touch::Write, Val::Unknown)
+            }
+            Some((_, Val::Own)) => Ok(()),
+            _ => Err(unknown),
+        }
     }
 
     pub(super) fn atomic_at(
