@@ -15,7 +15,7 @@ use term::TermId;
 use crate::check::{Findings, LoopFinding};
 use crate::function_view::FunctionView;
 use crate::limits::hover::{LISTED, MOST_LINES};
-use crate::plans::{Outline, Planned};
+use crate::plans::{self, Outline, Planned};
 use crate::words::{self, list, quoted};
 use crate::{ActionId, Ask};
 
@@ -241,6 +241,11 @@ fn parallel(view: &FunctionView, id: LoopId, lines: &mut Vec<String>) {
                 None => "as a kernel".to_owned(),
             };
             lines.push(format!("- {what}: {}", escape(&why.words(view, id))));
+        }
+        None if !view.can_offload() => {
+            lines.push(could_run());
+            let (label, why) = (plans::not_from_c_label(view.doc), plans::not_from_c(view.doc));
+            lines.push(format!("- {} ({}): {}", words::NOT_YET, escape(&label), escape(&why)));
         }
         None => {
             lines.push(could_run());
