@@ -3,6 +3,7 @@
 use term::{intrinsic, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
 use super::{trouble, Found, Walk};
+use crate::nest::loaded::is_plain_number;
 use crate::RegionTroubleKind;
 
 impl Walk<'_> {
@@ -137,7 +138,13 @@ impl Walk<'_> {
         for &s in &self.exchanged {
             let symbol = &body.symbols[s];
             let at = statements[0];
-            let own = matches!(symbol.storage, Storage::Param(_) | Storage::Local) && !symbol.address_taken;
+            let own = match symbol.storage {
+                Storage::Param(_) | Storage::Local => !symbol.address_taken,
+                Storage::Global { .. } => {
+                    !is_watched(body, s) && statements.iter().all(|&t| stores_numbers(body, t))
+                }
+                _ => false,
+            };
             let element = body.types.element(symbol.ty);
             let is_number = element.is_some_and(|e| body.types.is_arithmetic(e));
             let is_plain = (is_number || self.is_table(s)) && self.is_pointer_type(s);
@@ -155,6 +162,14 @@ impl Walk<'_> {
     pub(super) fn is_pointer_type(&self, s: SymbolId) -> bool {
         matches!(self.body.types.kind(self.body.symbols[s].ty), TypeKind::Pointer { .. })
     }
+}
+
+/// Whether all that is written in memory is numbers, which no pointer that others can reach is changed by (C11 6.5p7).
+fn stores_numbers(body: &Body, statement: TermId) -> bool {
+    body.walk(statement).filter(|&t| body.op(t).is_write()).all(|t| {
+        let place = body.args(t).first().copied();
+        place.is_none_or(|p| body.as_symbol(p).is_some() || is_plain_number(body, body.ty(p)))
+    })
 }
 
 fn is_watched(body: &Body, s: SymbolId) -> bool {

@@ -93,8 +93,10 @@ impl<'a> Walk<'a> {
         for &symbol in &self.exchanged {
             let declared = self.declared.contains(&symbol);
             let is_array = self.uses.contains_key(&symbol) || self.rows_of(symbol).is_some();
-            let kept =
-                !declared && self.written.contains(&symbol) && self.is_live_after(live, statements, symbol);
+            // what others can reach they may read
+            let is_shared = self.body.symbols[symbol].is_shared_variable();
+            let is_read = is_shared || self.is_live_after(live, statements, symbol);
+            let kept = !declared && self.written.contains(&symbol) && is_read;
             if kept && !is_array && !self.holds_array(statements, symbol) {
                 return trouble(RegionTroubleKind::Pointer(symbol), statements[0]);
             }

@@ -1,10 +1,13 @@
-//! A function as its offload of a stretch reads it, first part: numbers in structures that the statements leave alone.
+//! A function as its offload of a stretch reads it, first part: numbers in structures that the statements leave alone, and pointers in
+//! them that the statements exchange.
 //!
 //! `m->n` in a time loop is a number that has one value throughout: each such place stands there as a variable that nothing sets,
 //! named by the place's text, so that the host's text says `m->n` where the offload is called. That nothing changes it is seen here as
 //! far as names say it; that no array which kernels write holds it is tested where the statements begin, as for any variable that
 //! others can reach. Behind a pointer it is read only where the statements surely come to read it: the pointer may show nothing
 //! where their loops do not run.
+//!
+//! `g->u` and `g->v` that a time loop exchanges are variables, too, that others can reach: the offload is given their addresses.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -17,9 +20,11 @@ use super::written::Written;
 use crate::flow::counted_loop::has_jump;
 use crate::flow::effects::Effects;
 use crate::flow::parts::{field_cell, owner, FieldCell};
+use crate::nest::loaded::is_plain_number;
 use crate::Program;
 
-/// A place that holds a number.
+/// A place that holds a number, or a pointer that is exchanged.
+#[derive(Clone)]
 struct HeldNumber {
     /// Where it stands in the statements.
     terms: Vec<TermId>,
@@ -37,7 +42,8 @@ pub(crate) fn with_numbers(written: &Written, program: &Program) -> Option<(Writ
     }
     let parents = body.parents();
     let all = places(body, statements, &parents);
-    if all.is_empty() {
+    let pointers = exchanged(body, statements, &parents);
+    if all.is_empty() && pointers.is_empty() {
         return None;
     }
     let effects = Effects::new(body, program);
@@ -50,9 +56,23 @@ pub(crate) fn with_numbers(written: &Written, program: &Program) -> Option<(Writ
         }));
     }
     let around = Around { body, statements, parents: &parents };
+    let is_exchange = |t: TermId| pointers.iter().any(|p| p.terms.contains(&t));
+    // what else of it is set
+    let is_set = |s: SymbolId| {
+        let writes = |t: TermId| match (body.op(t), body.args(t)) {
+            (Op::Declare(d), _) => *d == s,
+            (Op::Call, _) => !body.callee(t).is_some_and(|f| body.library.contains(&f)),
+            (op, &[place, ..]) if op.is_write() => {
+                !is_exchange(place) && owner(body, place).is_some_and(|o| o.0 == s)
+            }
+            _ => false,
+        };
+        set.contains(&s)
+            && (pointers.iter().all(|p| p.base != s) || statements.iter().any(|&t| body.walk(t).any(writes)))
+    };
     let is_still = |s: SymbolId| {
         let base = &body.symbols[s];
-        !set.contains(&s) && base.storage.is_of_call() && !base.address_taken
+        !is_set(s) && base.storage.is_of_call() && !base.address_taken
     };
     let shown = around.shown();
     let may_be_given = |p: &HeldNumber| {
@@ -60,17 +80,22 @@ pub(crate) fn with_numbers(written: &Written, program: &Program) -> Option<(Writ
         let is_given = is_param && effects.is_single_valued(p.base);
         !p.is_behind_pointer || shown.contains(&p.base) && around.writes_nothing_named(is_given)
     };
-    let all = all.into_iter();
-    let kept: Vec<HeldNumber> =
-        all.filter(|p| is_still(p.base) && around.leave_alone(p) && may_be_given(p)).collect();
+    let numbers = all.into_iter().filter(|p| around.leave_alone(p)).map(|p| (p, false));
+    let given = |p: &HeldNumber| is_still(p.base) && may_be_given(p);
+    let exchanged: Vec<HeldNumber> = match pointers.iter().all(given) {
+        true => pointers.clone(),
+        false => Vec::new(),
+    };
+    let kept: Vec<(HeldNumber, bool)> =
+        numbers.filter(|p| given(&p.0)).chain(exchanged.into_iter().map(|p| (p, true))).collect();
     if kept.is_empty() {
         return None;
     }
     let mut b = body.to_builder();
-    for p in &kept {
+    for (p, is_exchanged) in &kept {
         let ty = b.types.plain(body.types.kind(body.ty(p.terms[0])).clone());
         // what lies behind a pointer others can reach
-        let storage = match p.is_behind_pointer {
+        let storage = match p.is_behind_pointer || *is_exchanged {
             true => Storage::Global { defined_here: false, internal: false, constant: false },
             false => Storage::Local,
         };
@@ -88,7 +113,7 @@ pub(crate) fn with_numbers(written: &Written, program: &Program) -> Option<(Writ
     }
     let body = b.finish(body.root);
     let shown = shown.into_iter().filter(|&s| is_still(s)).collect();
-    Some((Written { body, shown, ..written.clone() }, kept.iter().any(|p| p.is_behind_pointer)))
+    Some((Written { body, shown, ..written.clone() }, kept.iter().any(|p| p.0.is_behind_pointer)))
 }
 
 /// The places of numbers in statements that nothing there sets or takes the address of.
@@ -126,6 +151,56 @@ fn places(body: &Body, statements: &[TermId], parents: &[Option<TermId>]) -> Vec
     let mut clear = clear.into_iter();
     found.retain(|_| clear.next().unwrap_or(false));
     found
+}
+
+/// The places of pointers to numbers in structures that statements assign to one another; nothing where anything else that is written
+/// may be such a pointer.
+fn exchanged(body: &Body, statements: &[TermId], parents: &[Option<TermId>]) -> Vec<HeldNumber> {
+    let parent_of = |t: TermId| parents[t.index()];
+    let is_target = |t: TermId| {
+        parent_of(t).is_some_and(|p| *body.op(p) == Op::Assign && body.args(p).first() == Some(&t))
+    };
+    let last_field = |t: TermId| match body.op(t) {
+        Op::Member { field, .. } => Some(field.clone()),
+        _ => None,
+    };
+    let is_pointer = |t: TermId| {
+        let q = body.types.quals(body.ty(t));
+        let of = body.types.element(body.ty(t)).filter(|&of| body.types.is_arithmetic(of));
+        let plain = of.map(|of| body.types.quals(of)).is_some_and(|q| !q.is_volatile && !q.is_atomic);
+        matches!(body.types.kind(body.ty(t)), TypeKind::Pointer { .. })
+            && plain
+            && !(q.is_const || q.is_volatile || q.is_atomic)
+    };
+    let mut found: Vec<HeldNumber> = Vec::new();
+    for t in statements.iter().flat_map(|&s| body.walk(s)) {
+        let mut text = String::new();
+        let named = is_pointer(t) && last_field(t).is_some();
+        let Some((base, loads)) = named.then(|| place(body, t, &mut text)).flatten() else { continue };
+        match found.iter_mut().find(|p| p.text == text && p.base == base) {
+            Some(known) => known.terms.push(t),
+            None => found.push(HeldNumber { terms: vec![t], base, is_behind_pointer: loads > 0, text }),
+        }
+    }
+    found.retain(|p| p.terms.iter().any(|&t| is_target(t)));
+    let is_one = |t: TermId| found.iter().any(|p| p.terms.contains(&t));
+    // a member of that name of another structure may be the same pointer, and so may a structure that is written as a whole
+    let fields: Vec<Arc<str>> = found.iter().filter_map(|p| last_field(p.terms[0])).collect();
+    let is_other = |t: TermId| !is_one(t) && last_field(t).is_some_and(|f| fields.contains(&f));
+    let is_changed = |t: TermId| {
+        let place = body.args(t).first().copied().filter(|_| body.op(t).is_write());
+        place.is_some_and(|p| match body.as_symbol(p) {
+            Some(s) => matches!(body.types.kind(body.symbols[s].ty), TypeKind::Record(_)),
+            None => !(is_plain_number(body, body.ty(p)) || is_one(p) && *body.op(t) == Op::Assign),
+        })
+    };
+    let is_shown = |t: TermId| *body.op(t) == Op::AddrOf && body.args(t).first().is_some_and(|&p| is_one(p));
+    let names_twice = |p: &HeldNumber| found.iter().filter(|q| q.text == p.text).count() > 1;
+    let bad = |t: TermId| is_other(t) || is_changed(t) || is_shown(t);
+    match found.iter().any(names_twice) || statements.iter().any(|&s| body.walk(s).any(bad)) {
+        true => Vec::new(),
+        false => found,
+    }
 }
 
 fn is_number(body: &Body, t: TermId) -> bool {
