@@ -243,8 +243,20 @@ fn call(body: &Body, signature: &Signature, returns: Option<ElementKind>) -> Str
             format!("    if (ww_n == {n}) {{ *ww_size = sizeof {0}; return (void *)&{0}; }}\n", g.name)
         })
         .collect();
+    // what another file of the program defines stands in none of these texts
+    let is_elsewhere = |name: &str| {
+        let here = |s: &term::Symbol| {
+            !matches!(s.storage, term::Storage::Global { defined_here: false, internal: false, .. })
+        };
+        let mut named = body.symbols.iter().filter(|s| &*s.name == name).peekable();
+        named.peek().is_some() && !named.any(here)
+    };
+    let elsewhere: String = (signature.globals.iter())
+        .filter(|g| is_elsewhere(&g.name))
+        .map(|g| format!("__typeof__({0}) {0};\n", g.name))
+        .collect();
     format!(
-        "#undef main\nunion ww_native_word {{ long long i; double d; void *p; }};\n\
+        "#undef main\n{elsewhere}union ww_native_word {{ long long i; double d; void *p; }};\n\
          void ww_native_call(union ww_native_word *ww_a, union ww_native_word *ww_r) {{ (void)ww_a; {result}{}({}); }}\n\
          void *ww_native_global(int ww_n, unsigned long *ww_size) {{\n{globals}    (void)ww_n; (void)ww_size; return 0;\n}}\n",
         // the driver has another one
