@@ -191,7 +191,7 @@ fn exchanged(body: &Body, statements: &[TermId], parents: &[Option<TermId>]) -> 
         let place = body.args(t).first().copied().filter(|_| body.op(t).is_write());
         place.is_some_and(|p| match body.as_symbol(p) {
             Some(s) => matches!(body.types.kind(body.symbols[s].ty), TypeKind::Record(_)),
-            None => !(is_one(p) && *body.op(t) == Op::Assign) && !is_plain_number(body, body.ty(p)),
+            None => !(is_plain_number(body, body.ty(p)) || is_one(p) && *body.op(t) == Op::Assign),
         })
     };
     let is_shown = |t: TermId| *body.op(t) == Op::AddrOf && body.args(t).first().is_some_and(|&p| is_one(p));
