@@ -41,9 +41,7 @@ fn enumerations_have_types_of_their_own() {
         assert_ne!(shifted("enum Big { G0, G1 = 0xffffffffu };", by), "independent", "{by}");
     }
     assert_ne!(shifted("enum Big { G0, G1 = 0xffffffffu };", "G0 - 1 < 0 ? 1 : 4"), "sequential");
-    for (before, by) in [("enum F : unsigned { K = 1 };", "K - 2 < 0 ? 4 : 1")] {
-        assert_ne!(shifted(before, by), "independent", "{before} {by}");
-    }
+    assert_ne!(shifted("enum F : unsigned { K = 1 };", "K - 2 < 0 ? 4 : 1"), "independent");
     for (before, by) in [("enum C1 : char { Q1 };", "sizeof(+Q1)"), ("enum E { A, B };", "~A < 0 ? 4 : 1")] {
         assert_eq!(shifted(before, by), "independent", "{before} {by}");
     }
