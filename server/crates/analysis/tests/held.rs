@@ -117,8 +117,8 @@ fn a_function_of_the_file_is_given_what_its_calls_give_it() {
         let text = format!("static void f(int *a, int n, int by);\n{calls}\n{f}");
         assert_eq!(verdict_of_internal(&text) == Verdict::Sequential, sequential, "{calls}");
     }
-    let text = format!("void f(int *a, int n, int by);\nvoid four(int *a) {{ f(a, 4, 4); }}");
-    assert_eq!(verdict(&text, f.trim_start_matches("static ")), Verdict::Sequential);
+    let text = "void f(int *a, int n, int by);\nvoid four(int *a) { f(a, 4, 4); }";
+    assert_eq!(verdict(text, f.trim_start_matches("static ")), Verdict::Sequential);
 }
 
 /// `getchar` gives a character or -1, `scanf` how many values it read.
