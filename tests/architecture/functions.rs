@@ -29,7 +29,7 @@ const LONG: &[(&str, &str, &str)] = &[
     ("analysis/src/replay_witness/expressions/mod.rs", "expression", "one match over operations"),
     (
         "analysis/src/replay_witness/search.rs",
-        "replay",
+        "replay_for_call",
         "one search: what waits, the run, what follows from it",
     ),
     ("analysis/src/replay_witness/solve.rs", "tried", "one search over values of a few inputs"),

@@ -1,5 +1,6 @@
 //! What calls do: the functions of a program, their summaries, and the text of callees in place of calls.
 
+pub(crate) mod called_with;
 pub(crate) mod circles;
 pub(crate) mod compatible;
 pub(crate) mod constants;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::{Body, Op, Storage, SymbolId, TypeKind};
 
+use crate::calls::called_with::called_with;
 use crate::calls::constants::{constants, hidden, Constant, Touched};
 use crate::calls::function::Function;
-use crate::calls::held::{called_with, stored, Stored};
+use crate::calls::held::{stored, Stored};
 use crate::calls::shape::shape;
 use crate::calls::summaries::local;
 use crate::Summary;

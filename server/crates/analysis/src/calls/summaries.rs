@@ -16,8 +16,8 @@ use base::IndexId;
 use rustc_hash::{FxHashMap, FxHasher};
 use term::{BinOp, Body, Op, Storage, SymbolId, TermId, TypeKind};
 
+use crate::calls::called_with::called_with;
 use crate::calls::function::{arguments_fit, called, is_declared_as, own_callee, Function, Local};
-use crate::calls::held::called_with;
 use crate::calls::mentions::Mentions;
 use crate::flow::ends::{endless, never_comes_to_its_end};
 use crate::flow::given::set_members;

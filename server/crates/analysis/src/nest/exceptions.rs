@@ -308,7 +308,9 @@ impl Builder<'_> {
             }
             Op::Compound(BinOp::Add | BinOp::Sub | BinOp::Mul) | Op::Step { .. } => kind.is_some_and(traps),
             // these are computed as `int`, and what is more than the place holds is found where it is put back (C# 12.21.4)
-            Op::Compound(BinOp::Shl | BinOp::Div) => kind.is_some_and(|k| k.bits() < 32 && traps(k)),
+            Op::Compound(BinOp::Shl | BinOp::Div) => {
+                kind.is_some_and(|k| body.arithmetic(t).promotes(k) && traps(k))
+            }
             Op::Cast => {
                 let from = body.args(t).first().and_then(|&a| body.types.as_int(body.ty(a)));
                 let holds = |k: IntKind| from.is_some_and(|f| k.min() <= f.min() && f.max() <= k.max());

@@ -15,6 +15,7 @@ mod obstacles;
 mod pointed_to;
 mod recurrences;
 mod refusals;
+mod replayed;
 mod subscripts;
 mod terms;
 mod threads;

@@ -1,6 +1,6 @@
 //! Obstacles in words: why nothing can be said, and what would settle it.
 
-use analysis::{ConditionKind, NotCounted, NotReplayed, Obstacle, ObstacleKind, TroubleKind, Watched, Work};
+use analysis::{ConditionKind, NotCounted, Obstacle, ObstacleKind, TroubleKind, Watched, Work};
 use term::device::Word;
 use term::{Op, TypeKind};
 
@@ -13,6 +13,7 @@ use super::functions::{
     called, called_by_name, is_method, reads_a_texture, state, subscript, which_place, why_unknown,
 };
 use super::missing::{missing, where_it_is};
+use super::replayed::not_replayed;
 use super::subscripts::{not_affine, scattered};
 use super::{condition, plural, pointed_to};
 use crate::function_view::{in_full, FunctionView};
@@ -384,7 +385,8 @@ pub(crate) fn obstacle(view: &FunctionView, obstacle: &Obstacle) -> ObstacleWord
         ),
         ObstacleKind::NotReplayed(why) => {
             let op = view.body().op(obstacle.term);
-            not_replayed(*why, &text, line, op.is_loop() || *op == Op::Call)
+            let (reason, remedy) = not_replayed(*why, &text, line, op.is_loop() || *op == Op::Call);
+            words("not-replayed", reason, remedy)
         }
         ObstacleKind::NeedsPromise(kind @ ConditionKind::Bounds { .. })
             if view.body().semantics.checked_bounds =>
@@ -475,42 +477,6 @@ fn watched(what: Watched, text: &str, line: u32) -> ObstacleWords {
         ),
     };
     ObstacleWords { kind, reason, remedy: remedy.to_owned() }
-}
-
-/// Why an example of two iterations that meet could not be shown.
-fn not_replayed(why: NotReplayed, text: &str, line: u32, is_call: bool) -> ObstacleWords {
-    let found = match text.contains('[') {
-        true => "by their subscripts two iterations may meet in",
-        false => "two iterations may meet in",
-    };
-    let (reason, remedy) = match why {
-        // where runs end before they come to it
-        NotReplayed::NotReached if is_call => (
-            format!("iterations may depend on each other, but no run that shows it was found: runs end on line {line}"),
-            "",
-        ),
-        NotReplayed::NotReached => (
-            format!("{found} `{text}` (line {line}), but no run of the function was found in which they do"),
-            "",
-        ),
-        NotReplayed::NotMet => (
-            format!("{found} `{text}` (line {line}), but none of the runs that were followed shows it"),
-            "",
-        ),
-        NotReplayed::Value => (
-            format!("iterations may depend on each other; no run was found that shows it, as runs could be followed only as far as `{text}` on line {line}, whose value is not known"),
-            "",
-        ),
-        NotReplayed::NotUnderstood => (
-            format!("iterations may depend on each other, but no run that shows it could be followed: `{text}` on line {line} was not understood"),
-            "",
-        ),
-        NotReplayed::Steps => (
-            format!("iterations may depend on each other, but a run that shows it is longer than is followed (up to `{text}` on line {line})"),
-            "A function with the loop alone, given its values as parameters, can be judged.",
-        ),
-    };
-    ObstacleWords { kind: "not-replayed", reason, remedy: remedy.to_owned() }
 }
 
 /// Whether a function has a call of another in its own text, and not only in what that calls.
