@@ -35,8 +35,6 @@ pub(super) struct ReplayObject {
     pub own: bool,
     /// The input pointer that led here first.
     pub behind: Option<u32>,
-    /// It is an array of a language that checks bounds: nothing lies before its first element.
-    pub whole: bool,
 }
 
 /// What was found at a place.
@@ -59,7 +57,7 @@ pub(super) struct Memory {
 impl ReplayObject {
     pub fn new(rest: Rest, size: Option<i64>) -> ReplayObject {
         let (cells, bits, stretches) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        ReplayObject { cells, bits, rest, stretches, size, own: false, behind: None, whole: false }
+        ReplayObject { cells, bits, rest, stretches, size, own: false, behind: None }
     }
     fn overlapping(&self, at: i64, size: i64) -> impl Iterator<Item = (&i64, &Cell)> {
         self.cells.range(at - LARGEST + 1..at + size.max(1)).filter(move |(k, c)| *k + c.size > at)

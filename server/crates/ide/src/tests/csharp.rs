@@ -320,26 +320,3 @@ fn what_is_put_back_into_less_may_throw() {
     assert!(conditions(&method("foreach (byte x in w) o[x & 3] = 1;")).1);
     assert!(!conditions(&method("foreach (int x in w) o[x & 3] = 1;")).1);
 }
-
-/// A run that a witness names must not throw before it comes to the second iteration.
-#[test]
-fn a_witness_reads_nothing_before_an_array_begins() {
-    let verdict = |head: &str, body: &str| {
-        let doc = open_csharp(&format!(
-            "static class F {{ static void M(int[] h, int[][] w, int m, int k) {{ for ({head}) {{ {body} }} }} }}"
-        ));
-        full(&doc).loops.last().expect("a loop").report().verdict.to_owned()
-    };
-    for (head, body, sequential) in [
-        ("int i = 0; i < m; i++", "h[i] = h[i - 1];", false),
-        ("int i = 0; i < m; i++", "h[i + 1] = h[i - 2];", false),
-        ("int i = 0; i < m; i++", "w[0][i + 1] = w[0][i - 2];", false),
-        ("int i = -3; i < m; i++", "h[i + 1] = h[i];", false),
-        ("int i = 1; i < m; i++", "h[i] = h[i - 1];", true),
-        ("int i = k; i < m; i++", "h[i] = h[i - 2];", true),
-        ("int i = 1; i < m; i++", "w[0][i] = w[0][i - 1];", true),
-        ("int i = 0; i < m; i++", "h[i + 1] = h[i];", true),
-    ] {
-        assert_eq!(verdict(head, body) == "sequential", sequential, "{head} {body}");
-    }
-}

@@ -186,31 +186,10 @@ impl Run<'_, '_> {
                     Some(Given::Null) => None,
                     Some(Given::Into(other, by)) => Some(Address { object: self.behind(other), offset: by }),
                     Some(Given::At(a)) if (a.object as usize) < self.memory.objects.len() => Some(a),
-                    _ => {
-                        let (object, whole) = (self.behind(id), self.is_whole(owner));
-                        if let Some(o) = self.memory.objects.get_mut(object as usize) {
-                            o.whole |= whole;
-                        }
-                        Some(Address { object, offset: 0 })
-                    }
+                    _ => Some(Address { object: self.behind(id), offset: 0 }),
                 };
                 Value { number: Number::Pointer(at), shadow: Shadow::Input(id) }
             }
-        }
-    }
-
-    /// Whether what an input pointer leads to is an array whose bounds are checked: a parameter of which lengths are asked, or a row of one.
-    fn is_whole(&self, owner: &Owner) -> bool {
-        let body = self.goal.body;
-        match owner {
-            Owner::Variable(s) => {
-                body.semantics.checked_bounds && body.said.lengths.iter().any(|l| l.array == *s)
-            }
-            Owner::Behind(id) => {
-                let object = self.behind.get(id).and_then(|&o| self.memory.objects.get(o as usize));
-                object.is_some_and(|o| o.whole)
-            }
-            _ => false,
         }
     }
 
@@ -437,10 +416,8 @@ impl Run<'_, '_> {
 
     /// Whether the stretch is inside its object: a run that leaves it is none.
     fn inside(&self, at: Address, size: i64, term: Option<TermId>) -> Res<()> {
-        let object = self.memory.objects.get(at.object as usize);
-        let bytes = object.and_then(|o| o.size);
-        let outside = bytes.is_some_and(|n| at.offset < 0 || at.offset.saturating_add(size) > n)
-            || at.offset < 0 && object.is_some_and(|o| o.whole);
+        let bytes = self.memory.objects.get(at.object as usize).and_then(|o| o.size);
+        let outside = bytes.is_some_and(|n| at.offset < 0 || at.offset.saturating_add(size) > n);
         match (outside, term) {
             (true, Some(t)) => self.fail(NotReplayed::NotReached, t),
             (true, None) => Err(Halt::Fail(NotReplayed::NotReached, None)),
