@@ -125,12 +125,12 @@ fn meet_length(model: &mut Model<'_>, known: &Known, o: &Obligation, facts: &mut
         facts.note(kind, MetBy::Proof, None);
         return true;
     }
-    let falls = is_positive(o.poly.scale(-1)) || model.premises.is_not_zero(&o.poly);
+    let is_another = is_positive(o.poly.scale(-1)) || model.premises.is_not_zero(&o.poly);
     if model.takes_box(&o.kind) {
         return false;
     }
     model.objects.either_way.insert(base);
-    if falls {
+    if is_another {
         facts.note(kind, MetBy::Proof, None);
         return true;
     }

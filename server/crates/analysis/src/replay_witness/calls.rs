@@ -161,13 +161,11 @@ impl<'a> Run<'a, '_> {
         let ty = body.ty(t);
         // names of the library are its own, by whomever they are declared (C11 7.1.3)
         let within = body.callee_name(t).and_then(|name| between(name, values));
+        if let (&TypeKind::Int(kind), Some((least, most))) = (body.types.kind(ty), within) {
+            let (least, most) = (least.max(kind.min()), most.min(kind.max()));
+            return self.chosen(&owner, 0, kind.bits() / 8, Kind::Int { kind, least, most });
+        }
         match body.types.kind(ty) {
-            TypeKind::Int(kind) if within.is_some() => {
-                let kind = *kind;
-                let (least, most) = within.unwrap_or((kind.min(), kind.max()));
-                let (least, most) = (least.max(kind.min()), most.min(kind.max()));
-                self.chosen(&owner, 0, kind.bits() / 8, Kind::Int { kind, least, most })
-            }
             TypeKind::Record(_) => {
                 let size = self.size_of(ty);
                 let object = self.memory.add(ReplayObject::new(Rest::Input(owner), size));
@@ -306,11 +304,9 @@ impl<'a> Run<'a, '_> {
             LibraryResult::Number => {
                 let v = self.result(t, &values);
                 // Fixed by what was given to it, and not followed.
-                let is_fixed = effect.trouble.is_none() && !is_from_text(name);
-                if is_fixed && !matches!(v.number, Number::Any) && between(name, &values).is_none() {
-                    Value::ANY
-                } else {
-                    v
+                match effect.trouble.is_none() && !is_from_text(name) && between(name, &values).is_none() {
+                    true => Value::ANY,
+                    false => v,
                 }
             }
         })
